@@ -20,11 +20,7 @@ check_python() {
     *) fail "Python must be 3.10 to 3.14, but got $found from '$1'; name another one, for example: make PYTHON=python3.11" ;;
     esac
     missing=$("$1" -c 'import venv, ensurepip' 2>&1) ||
-        fail "Python must come with venv and ensurepip, but got '$(last_line "$missing")' from '$1'; install them (on Debian and Ubuntu: apt install python3-venv) and run make again"
-}
-
-last_line() {
-    printf '%s\n' "$1" | tail -n 1
+        fail "Python must come with venv and ensurepip, but got '$(echo "$missing" | tail -n 1)' from '$1'; install them (on Debian and Ubuntu: apt install python3-venv) and run make again"
 }
 
 # A constraint or a --user default that is meant for other projects must not bend the locked
@@ -32,8 +28,9 @@ last_line() {
 run_pip() {
     log=$VENV/pip.log
     env -u PIP_CONSTRAINT -u PIP_USER "$VENV/bin/python" -I -m pip install \
-        --quiet --disable-pip-version-check "$@" >"$log" 2>&1 ||
-        fail "pip must be able to $purpose, but got '$(grep ERROR "$log" | tail -n 1)'; check the network and 'pip config list', then run make again (all that pip said: $log)"
+        --quiet --disable-pip-version-check "$@" >"$log" 2>&1 && return
+    said=$(grep ERROR "$log" || cat "$log")
+    fail "pip must be able to $purpose, but got '$(echo "$said" | tail -n 1)'; check the network and 'pip config list', then run make again (all that pip said: $log)"
 }
 
 VENV=$2
@@ -41,7 +38,8 @@ case $1 in
 environment)
     check_python "$3"
     echo "bootstrap: making $VENV and fetching the locked packages (once; about 400 MB)" >&2
-    "$3" -m venv --clear "$VENV" || fail "venv must be able to make $VENV, but got the error above"
+    said=$("$3" -m venv --clear "$VENV" 2>&1) ||
+        fail "venv must be able to make $VENV, but got '$(echo "$said" | tail -n 1)'; mend that and run make again"
     purpose="fetch and verify every package of requirements.lock"
     run_pip --only-binary :all: --require-hashes --requirement requirements.lock
     ;;
