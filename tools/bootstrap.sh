@@ -37,7 +37,7 @@ VENV=$2
 case $1 in
 environment)
     check_python "$3"
-    echo "bootstrap: making $VENV and fetching the locked packages (once; about 400 MB)" >&2
+    echo "bootstrap: making $VENV and fetching the locked packages (once; about 300 MB)" >&2
     said=$("$3" -m venv --clear "$VENV" 2>&1) ||
         fail "venv must be able to make $VENV, but got '$(echo "$said" | tail -n 1)'; mend that and run make again"
     purpose="fetch and verify every package of requirements.lock"
