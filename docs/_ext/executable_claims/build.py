@@ -1,0 +1,176 @@
+"""What happens at each stage of a Sphinx build."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sphinx.errors import ConfigError, ExtensionError
+from sphinx.util import logging
+
+from .directives import claim_domain
+from .digest import digest
+from .errors import ClaimsError, ConfigurationError
+from .model import Message
+from .report import outcome_json
+from .settings import Settings
+from .site import Site
+from .store import write_atomically
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from collections.abc import Set as AbstractSet
+
+    from sphinx.application import Sphinx
+    from sphinx.config import Config
+    from sphinx.environment import BuildEnvironment
+
+LOGGER = logging.getLogger(__name__)
+UNFINISHED = "claims-unfinished"
+"""Name of the file that marks a build as begun and not yet ended well."""
+
+
+def add_settings(app: Sphinx) -> None:
+    """Declare the settings; a page is written anew when one changes what it shows."""
+    for field in fields(Settings):
+        default = list(field.default) if isinstance(field.default, tuple) else field.default
+        app.add_config_value(f"claims_{field.name}", default, "html", frozenset({list, tuple, str, int, float}))
+
+
+def check_configuration(app: Sphinx, config: Config) -> None:
+    """Refuse settings that can't be right, before anything is run."""
+    try:
+        settings(app)
+    except ConfigurationError as error:
+        raise ConfigError(str(error)) from error
+    if config.nb_execution_mode != "off":
+        raise ConfigError(
+            "nb_execution_mode must be 'off', since executable_claims runs the cells, but got "
+            f"{config.nb_execution_mode!r}; write nb_execution_mode = 'off' in conf.py"
+        )
+
+
+def settings(app: Sphinx) -> Settings:
+    """Return the checked settings of a build."""
+    names = [f"claims_{field.name}" for field in fields(Settings)]
+    return Settings.from_values({name: app.config[name] for name in names}, Path(app.srcdir))
+
+
+def note_unfinished(app: Sphinx) -> None:
+    """Mark the build as begun, and remember whether the one before it ended well."""
+    marker = Path(app.doctreedir) / UNFINISHED
+    app.env.claims_read_all = marker.exists()
+    marker.parent.mkdir(parents=True, exist_ok=True)
+    marker.touch()
+
+
+def note_finished(app: Sphinx, exception: Exception | None) -> None:
+    """Take the mark away when all is well.
+
+    Sphinx warns about a page only when it reads or writes it. After a build that warned, failed or
+    was killed, the next one therefore does all pages again: what was red must not turn green by
+    being run again.
+    """
+    if exception is None and not app.statuscode and not app._warncount:
+        (Path(app.doctreedir) / UNFINISHED).unlink(missing_ok=True)
+
+
+def run_chapters(
+    app: Sphinx,
+    env: BuildEnvironment,
+    added: AbstractSet[str],
+    changed: AbstractSet[str],
+    removed: AbstractSet[str],
+) -> Iterable[str]:
+    """Run the chapters that are stale, and name the pages to read anew because of it."""
+    domain = claim_domain(env)
+    domain.site = site = Site(Path(app.srcdir), settings(app))
+    site.read({name: Path(env.doc2path(name)) for name in env.found_docs}, env.myst_config)
+    try:
+        site.refresh(lambda docname: LOGGER.info("ran the cells of %s", docname))
+    except ClaimsError as error:
+        raise ExtensionError(str(error)) from error
+    _hand_to_myst_nb(env, site)
+    if env.claims_read_all:
+        return env.found_docs
+    identities = {docname: site.identity(docname) for docname in site.chapters}
+    outdated = {name for name, value in identities.items() if domain.identities.get(name) != value}
+    return outdated - set(added)
+
+
+def _hand_to_myst_nb(env: BuildEnvironment, site: Site) -> None:
+    """Let MyST-NB read each chapter with the outputs of its cells."""
+    formats = dict(env.mystnb_config.custom_formats)
+    for docname, page in site.chapters.items():
+        arguments = {
+            "path": str(page.path),
+            "result": str(site.result(docname)),
+            "config": env.myst_config,
+        }
+        formats[str(page.path)] = ("executable_claims.reader.read_executed", arguments, False)
+    env.mystnb_config = env.mystnb_config.copy(custom_formats=formats)
+
+
+def judge(app: Sphinx, env: BuildEnvironment) -> Iterable[str]:
+    """Give all verdicts, report all that is wrong, and fail the build if anything is."""
+    domain = claim_domain(env)
+    site = domain.site
+    outcome = site.judge()
+    domain.identities.update({docname: site.identity(docname) for docname in site.chapters})
+    for message in outcome.messages:
+        LOGGER.warning(
+            message.text,
+            type="claims",
+            subtype=message.subtype,
+            location=(message.docname, message.line),
+        )
+    if outcome.messages:
+        # Warnings fail a build only under -W, and only where they are not suppressed.
+        app.statuscode = 1
+    shown = digest(data(app)["claims"])
+    if shown == domain.data["outcome"]:
+        return []
+    domain.data["outcome"] = shown
+    return sorted(domain.indexes)
+
+
+def data(app: Sphinx) -> dict[str, Any]:
+    """Return the verdicts of a build as JSON values."""
+    site = claim_domain(app.env).site
+    versions: dict[str, str] = {}
+    for execution in site.executions.values():
+        versions.update(execution.versions)
+    builder = app.builder
+    url = builder.get_target_uri if builder.format == "html" else str
+    return outcome_json(site.outcome, app.config.project, commit(site.root), versions, url)
+
+
+def commit(root: Path) -> str:
+    """Return the commit of the sources, or nothing when they are not in a Git repository."""
+    try:
+        done = subprocess.run(
+            ["git", "rev-parse", "HEAD"], cwd=root, capture_output=True, text=True, check=False
+        )
+    except OSError:  # no git on this machine
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def write_data(app: Sphinx, exception: Exception | None) -> None:
+    """Write ``claims.json`` beside the pages."""
+    if exception is None and app.builder.format == "html":
+        text = json.dumps(data(app), indent=1, ensure_ascii=False)
+        write_atomically(Path(app.outdir) / "claims.json", text + "\n")
+        for name in ("claims.schema.json",):
+            source = Path(__file__).parent / "schema" / name
+            write_atomically(Path(app.outdir) / name, source.read_text(encoding="utf-8"))
+
+
+def add_assets(app: Sphinx, pagename: str, templatename: str, context: Any, doctree: Any) -> None:
+    """Add style and script to the pages that show claims."""
+    if doctree is not None:
+        app.add_css_file("claims.css")
+        app.add_js_file("claims.js", loading_method="defer")

@@ -1,0 +1,176 @@
+"""Run the cells of a chapter in this process and collect what they showed and decided."""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+import time
+from dataclasses import dataclass, field, replace
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .digest import file_digest
+from .evidence import collecting
+from .model import Cell, Evidence
+from .shell import ChapterShell, Outputs, flush_native_output
+from .store import Execution, Fault
+
+if TYPE_CHECKING:
+    import io
+    from collections.abc import Callable, Iterable, Mapping
+
+
+@dataclass
+class Job:
+    """A chapter to run.
+
+    Attributes:
+        docname: Its name in Sphinx.
+        path: Its file.
+        key: Its key, kept with the result.
+        cells: Its code cells.
+        root: Folder of the project.
+        packages: Digest of each project folder that cells may use.
+        named: Distributions whose versions the evidence names.
+    """
+
+    docname: str
+    path: Path
+    key: str
+    cells: tuple[Cell, ...]
+    root: Path
+    packages: dict[str, str]
+    named: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the job as JSON values."""
+        cells = [vars(cell) for cell in self.cells]
+        return {**vars(self), "path": str(self.path), "root": str(self.root), "cells": cells}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Job:
+        """Return the job that :meth:`to_json` described."""
+        cells = tuple(Cell(**{**cell, "tags": tuple(cell["tags"])}) for cell in data["cells"])
+        named = tuple(data["named"])
+        paths = {"path": Path(data["path"]), "root": Path(data["root"])}
+        return cls(**{**data, **paths, "cells": cells, "named": named})
+
+
+@dataclass
+class _Run:
+    """What has been collected so far."""
+
+    cell: int = -1
+    sources: list[str] = field(default_factory=list)
+    outputs: list[Outputs] = field(default_factory=list)
+    evidence: list[Evidence] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
+
+    def collect(self, evidence: Evidence) -> None:
+        self.evidence.append(replace(evidence, cell=self.cell))
+
+
+def run_chapter(
+    job: Job,
+    on_cell: Callable[[Cell], None] = lambda cell: None,
+    native_output: io.BufferedRandom | None = None,
+) -> Execution:
+    """Run the cells of a chapter, up to the first one that fails.
+
+    The process must be the chapter's own: its folder becomes the working folder.
+
+    Args:
+        job: The chapter.
+        on_cell: Called with each cell before it runs.
+        native_output: File to which the real stdout of the process is redirected.
+
+    Returns:
+        The result, with the digest of every project file that was read.
+    """
+    opened = _watch_files()
+    os.chdir(job.path.parent)
+    shell = ChapterShell(job.path, os.path.relpath(job.path, job.root), job.cells)
+    run = _Run()
+    start = time.perf_counter()
+    with collecting(run.collect):
+        for cell in job.cells:
+            on_cell(cell)
+            run.cell = cell.index
+            outputs, error = shell.run(cell)
+            if native_output:
+                flush_native_output(outputs, native_output)
+            run.sources.append(cell.source)
+            run.outputs.append(outputs)
+            fault = _fault(cell, error, shell)
+            run.faults += [fault] if fault else []
+            if fault and fault.subtype == "cell-error":
+                break
+    files = _project_files(job, opened)
+    return Execution(
+        job.key,
+        tuple(run.sources),
+        tuple(run.outputs),
+        tuple(run.evidence),
+        tuple(run.faults),
+        files={name: file_digest(job.root / name) for name in sorted(files)},
+        packages=_packages_of(files, job.packages),
+        versions={"python": sys.version.split()[0], **{n: metadata.version(n) for n in job.named}},
+        seconds=time.perf_counter() - start,
+    )
+
+
+def _fault(cell: Cell, error: BaseException | None, shell: ChapterShell) -> Fault | None:
+    allowed = "raises-exception" in cell.tags
+    if error is None and allowed:
+        return Fault(
+            "silent-pass",
+            cell.line,
+            "the cell must raise, as its tag raises-exception says, but it ran to its end; "
+            "remove the tag or mend the cell",
+        )
+    if error is None or allowed:
+        return None
+    return Fault(
+        "cell-error",
+        shell.error_line(error) or cell.line,
+        f"the cells of a chapter must run to their end, but got {type(error).__name__}: {error}; "
+        "mend the cell, or state the exception as a claim with check.raises",
+    )
+
+
+def _watch_files() -> set[str]:
+    """Return a set that is filled with the name of each file that Python opens for reading."""
+    opened: set[str] = set()
+
+    def watch(event: str, arguments: tuple[Any, ...]) -> None:
+        if event == "open" and isinstance(arguments[0], (str, bytes)):
+            path, mode, flags = arguments
+            if "w" not in (mode or "") and not (flags or 0) & (os.O_WRONLY | os.O_CREAT):
+                opened.add(os.path.abspath(os.fsdecode(path)))
+
+    sys.addaudithook(watch)
+    return opened
+
+
+def _project_files(job: Job, opened: Iterable[str]) -> set[str]:
+    """Return the project files among those opened or imported, relative to the root."""
+    # A copy: importing a lazy attribute may change the table of modules meanwhile.
+    modules = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+    # An environment inside the project folder is not the project.
+    foreign = [Path(sysconfig.get_path("purelib")), Path(sys.prefix).resolve()]
+    foreign = [folder for folder in foreign if folder.is_relative_to(job.root)]
+    found = set()
+    for name in {*opened, *(file for file in modules if file)}:
+        path = Path(name)
+        inside = path.is_relative_to(job.root) and not any(map(path.is_relative_to, foreign))
+        # The chapter's own text is not a dependency: its cells are part of the key.
+        if inside and path != job.path and "__pycache__" not in path.parts and path.is_file():
+            found.add(os.path.relpath(path, job.root))
+    return found
+
+
+def _packages_of(files: Iterable[str], packages: Mapping[str, str]) -> dict[str, str]:
+    touched = {name for name in packages for file in files if Path(file).is_relative_to(name)}
+    return {name: value for name, value in packages.items() if name in touched}

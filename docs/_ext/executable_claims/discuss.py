@@ -1,0 +1,133 @@
+"""Links from a claim to where it is discussed: known threads, and a new issue filled in already."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote, urlencode
+
+import yaml
+
+from .errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from .model import Decision
+
+LONGEST_URL = 6000
+"""GitHub refuses addresses of more than about 8,000 characters; browsers and proxies vary."""
+
+
+@dataclass(frozen=True)
+class Thread:
+    """A public discussion.
+
+    Attributes:
+        name: How pages refer to it, such as ``paddle#48234``.
+        url: Its address.
+        title: What it is about.
+    """
+
+    name: str
+    url: str
+    title: str
+
+
+class Threads:
+    """The public threads that a project knows, from its data file.
+
+    The file maps short names of repositories to their addresses, and names of threads to titles:
+
+        repositories: {paddle: PaddlePaddle/Paddle}
+        threads:
+          paddle#48234: What it is about
+
+    Args:
+        repositories: ``owner/name`` of each repository by its short name.
+        titles: Titles of threads by name.
+    """
+
+    def __init__(self, repositories: Mapping[str, str], titles: Mapping[str, str]) -> None:
+        self.repositories = repositories
+        self.titles = titles
+
+    @classmethod
+    def load(cls, path: Path) -> Threads:
+        """Read the data file.
+
+        Raises:
+            ConfigurationError: The file does not have the form described above.
+        """
+        try:
+            data = yaml.safe_load(path.read_text(encoding="utf-8"))
+            repositories, titles = dict(data["repositories"]), dict(data["threads"])
+        except (yaml.YAMLError, KeyError, TypeError, ValueError) as error:
+            raise ConfigurationError(
+                f"{path.name} must map `repositories` and `threads`, but reading it gave "
+                f"{type(error).__name__}: {error}; correct the file"
+            ) from error
+        return cls(repositories, titles)
+
+    def find(self, name: str) -> Thread | None:
+        """Return the thread called ``name``, or None when its repository is not known."""
+        match = re.fullmatch(r"([\w-]+)#(\d+)", name)
+        if not match or match[1] not in self.repositories:
+            return None
+        # GitHub sends an issue's address on to the pull request of that number.
+        url = f"https://github.com/{self.repositories[match[1]]}/issues/{match[2]}"
+        return Thread(name, url, self.titles.get(name, ""))
+
+
+def new_issue_url(repository: str, title: str, body: str) -> str:
+    """Return the address that opens a new issue on GitHub, filled in.
+
+    Args:
+        repository: ``owner/name``.
+        title: Title of the issue.
+        body: Its text in Markdown; cut at a line's end when the address would be too long.
+    """
+    base = f"https://github.com/{repository}/issues/new?"
+    lines = body.splitlines()
+    while True:
+        url = base + urlencode({"title": title, "body": "\n".join(lines)}, quote_via=quote)
+        if len(url) <= LONGEST_URL or len(lines) <= 1:
+            return url
+        # The last line says where the whole evidence is, so cut before it.
+        lines = [*lines[:-2], lines[-1]]
+
+
+def issue_body(
+    decision: Decision, permalink: str, command: str, commit: str, versions: Mapping[str, str]
+) -> str:
+    """Return the text of a new issue about a claim: what was claimed, and what was observed."""
+    claim, evidence = decision.claim, decision.evidence
+    lines = [
+        f"> {claim.sentence}",
+        "",
+        f"Claim `{claim.slug}` ({claim.kind.value}, {decision.verdict.value}): {permalink}",
+        f"Reproduce: `{command}`",
+        f"Versions: {', '.join(f'{name} {version}' for name, version in versions.items())}",
+        *([f"Commit: {commit}"] if commit else []),
+        "",
+        "(Write here what you think about it.)",
+        "",
+        "Observed when the page was built:",
+        "",
+        "```text",
+    ]
+    for check in evidence.checks if evidence else ():
+        state = "passed" if check.passed else "FAILED"
+        lines.append(f"{state}: {check.what}: expected {_one_line(check.expected)}, got {_one_line(check.got)}")
+    for row in evidence.rows if evidence else ():
+        parts = map(_one_line, (row.what, row.eager, row.static, row.difference or "same"))
+        lines.append("{}: eager {}, static {}: {}".format(*parts))
+    return "\n".join([*lines, "```"])
+
+
+def _one_line(text: str) -> str:
+    """Return text for a fenced block: on one line, short, and unable to close the fence."""
+    flat = " ".join(text.split()).replace("```", "'''")
+    return flat if len(flat) <= 200 else flat[:199] + "…"
