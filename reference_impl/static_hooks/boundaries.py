@@ -1,0 +1,185 @@
+"""Hooks on inputs and parameters: the eager tensors that cross the border of a static graph.
+
+An input is the caller's tensor and a parameter is an eager leaf. Its gradient also comes from uses
+outside the static graph, so no operation inside can see the whole of it. Eager mode would register one
+hook on that tensor at each call of the function; so that is what each run does. The values that such a
+hook captures become extra outputs of the run, which the caller never sees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import paddle
+from paddle.autograd.backward_utils import ValueDict
+from paddle.jit.dy2static.pir_partial_program import PartialProgramLayer, RunnableProgram
+from paddle.pir import Value
+
+from . import callbacks, captures, registration
+from .registration import Registration, Run
+
+_PLAN = "_static_hooks_plan"
+
+
+@dataclass(frozen=True)
+class Delegation:
+    """One hook that is registered on an eager tensor at each run.
+
+    Attributes:
+        tensor: picks the tensor from the run's inputs and parameters.
+        outputs: which of the run's extra outputs the body captures.
+    """
+
+    registration: Registration
+    tensor: Callable[[Sequence[Any], Sequence[Any]], paddle.Tensor]
+    outputs: range
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What each run of one traced function does at its border.
+
+    Attributes:
+        delegations: hooks to register on eager tensors.
+        captured: values that these hooks capture, as extra outputs.
+        per_run: hooks inside the program that depend on the run: their handle outlived tracing, or
+            they reach a list or dict that the caller passed in.
+    """
+
+    delegations: list[Delegation]
+    captured: list[Value]
+    per_run: list[Registration]
+
+
+def plan_of(layer: PartialProgramLayer) -> Plan:
+    """Return the plan of a traced function; settled at its first run."""
+    if _PLAN not in layer.__dict__:
+        layer.__dict__[_PLAN] = _make_plan(layer)
+    return layer.__dict__[_PLAN]
+
+
+def _make_plan(layer: PartialProgramLayer) -> Plan:
+    registry = registration.of(layer._origin_main_program)
+    plan = Plan([], [], [])
+    if registry is None:
+        return plan
+    pickers = _pickers(layer)
+    for entry in registry.entries:
+        if entry.removed:
+            continue
+        slots = entry.place(registry).slots
+        if not isinstance(entry.target, Value):
+            pick = _always(entry.target)
+        elif entry.target in pickers:
+            pick = pickers[entry.target]
+        else:
+            if entry.is_kept or any(slot.argument is not None for slot in slots):
+                plan.per_run.append(entry)
+            continue
+        found = captures.values(slots)
+        outputs = range(len(plan.captured), len(plan.captured) + len(found))
+        plan.captured.extend(found)
+        plan.delegations.append(Delegation(entry, pick, outputs))
+    return plan
+
+
+def _pickers(layer: PartialProgramLayer) -> ValueDict:
+    pickers = ValueDict()
+    for index, value in enumerate(layer._param_values):
+        pickers[value] = lambda inputs, parameters, index=index: parameters[index]
+    for index, value in enumerate(layer._inputs.var_list):
+        pickers[value] = lambda inputs, parameters, index=index: inputs[index]
+    return pickers
+
+
+def _always(tensor: paddle.Tensor) -> Callable[[Any, Any], paddle.Tensor]:
+    return lambda inputs, parameters: tensor
+
+
+def with_extra_outputs(
+    layer: PartialProgramLayer, runnable: RunnableProgram
+) -> RunnableProgram:
+    """Add what delegated hooks capture to the outputs of a training program."""
+    captured = plan_of(layer).captured
+    registry = registration.of(runnable.program)
+    if not captured or registry is None:
+        return runnable
+    block = runnable.program.global_block()
+    with paddle.static.program_guard(runnable.program):
+        extra = [paddle.assign(registry.resolve(value)) for value in captured]
+    for value in extra:
+        value.stop_gradient = True
+    paddle.base.libpaddle.pir.append_shadow_outputs(
+        runnable.program, extra, len(block.ops), "static_hooks_capture_"
+    )
+    return RunnableProgram(
+        runnable.program,
+        (runnable.x_names, runnable.param_names, [*runnable.out_names, *(v.name for v in extra)]),
+        [*runnable.out_stop_gradients, *(True for _ in extra)],
+    )
+
+
+def run(
+    layer: PartialProgramLayer,
+    execute: Callable[[], list[Any]],
+    inputs: Sequence[paddle.Tensor],
+    parameters: Sequence[paddle.Tensor],
+    arguments: Any,
+) -> list[Any]:
+    """Run a traced function, and do what its hooks need at the border.
+
+    Args:
+        layer: the traced function.
+        execute: runs it, and returns the program's outputs.
+        inputs, parameters: the eager tensors of this run.
+        arguments: the nest of arguments that the caller passed.
+    """
+    plan = plan_of(layer)
+    if not plan.delegations and not plan.per_run:
+        return execute()
+    this = Run(captures.containers_in(arguments))
+    late = _Captured()
+    for delegation in plan.delegations:
+        tensor = delegation.tensor(inputs, parameters)
+        delegation.registration.eager_handle = tensor.register_hook(_hook(delegation, this, late))
+    results = execute()
+    if layer.training and plan.captured:
+        late.tensors = results[len(results) - len(plan.captured) :]
+        results = results[: len(results) - len(plan.captured)]
+    if plan.per_run:
+        _announce(this, layer, plan, results)
+    return results
+
+
+class _Captured:
+    """The extra outputs of one run: filled when the run is over, read when backward runs."""
+
+    tensors: Sequence[paddle.Tensor] = ()
+
+
+def _hook(delegation: Delegation, this: Run, late: _Captured) -> Callable[..., paddle.Tensor]:
+    entry = delegation.registration
+    placed = entry.placed
+
+    def hook(gradient: paddle.Tensor) -> paddle.Tensor:
+        captured = [late.tensors[index] for index in delegation.outputs]
+        with callbacks.aborting():
+            return callbacks.call(entry, placed, this, gradient, captured)
+
+    return hook
+
+
+def _announce(this: Run, layer: PartialProgramLayer, plan: Plan, results: Sequence[Any]) -> None:
+    """Let the backward of a run know its run: a hook on its outputs lives as long as its graph."""
+    registry = registration.of(layer.program.program)
+
+    def announce(gradient: paddle.Tensor) -> None:
+        registry.run = this
+
+    for entry in plan.per_run:
+        entry.latest_run = this
+    for tensor in results:
+        if isinstance(tensor, paddle.Tensor) and not tensor.stop_gradient:
+            tensor.register_hook(announce)

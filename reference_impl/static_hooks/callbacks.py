@@ -1,0 +1,151 @@
+"""Bodies with effects: Python that runs at every backward, with real tensors, in eager's order.
+
+A callback is a Python operation of the backward graph. Paddle registers such an operation by name and
+for ever, so there is one registration per number of inputs, and the hook is chosen at run time by a key
+that is an input. The executor runs independent operations in any order; a *token* that each callback
+takes from the one before makes the order of effects part of the data flow, keeps two equal callbacks
+from being merged, and keeps a callback whose gradient nobody needs from being pruned.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+from weakref import WeakValueDictionary
+
+import paddle
+from paddle.pir import Value
+
+from . import bodies, captures
+from .errors import HookAborted, HookTypeError, HookValueError, add_note
+from .registration import Placed, Registration, Registry, Run
+
+_keys = itertools.count(1)
+# The program that holds the operation keeps its callbacks alive (`Registry.callbacks`).
+_LIVE: WeakValueDictionary[int, Callback] = WeakValueDictionary()
+# Exceptions raised by bodies, waiting for the caller of `backward()`.
+_FAILURES: list[BaseException] = []
+
+
+class Callback:
+    """One hook at one place of one program."""
+
+    def __init__(self, registry: Registry, registration: Registration, placed: Placed) -> None:
+        self.registry, self.registration, self.placed = registry, registration, placed
+        self.key = next(_keys)
+        _LIVE[self.key] = self
+        registry.callbacks.append(self)
+
+    def __call__(self, gradient: paddle.Tensor, captured: Sequence[Any]) -> paddle.Tensor:
+        return call(self.registration, self.placed, self.registry.run, gradient, captured)
+
+
+def call(
+    registration: Registration,
+    placed: Placed,
+    run: Run | None,
+    gradient: paddle.Tensor,
+    captured: Sequence[Any],
+) -> paddle.Tensor:
+    """Run a body in Python and check what it returns.
+
+    Args:
+        registration, placed: the hook.
+        run: the forward run that this backward belongs to, if the hook depends on it.
+        gradient: the accumulated gradient, of the hooked tensor's shape and dtype.
+        captured: real tensors for the forward values that the hook reaches.
+
+    Returns:
+        The gradient to go on with, in memory of its own.
+
+    Raises:
+        HookTypeError, HookValueError: the body returned something unusable.
+    """
+    own = paddle.assign(gradient)  # the body may keep or change it; the executor reuses memory
+    if registration.is_removed_in(run):
+        return own
+    own.stop_gradient = False
+    arguments = run.arguments if run is not None else ()
+    try:
+        with (
+            paddle.amp.auto_cast(enable=False),
+            captures.swapped(placed.slots, captured, arguments),
+        ):
+            result = placed.hook(own)
+        if result is not None:
+            check(placed.hook, result, gradient, paddle.Tensor)
+    except BaseException as error:
+        name = bodies.name_of(placed.hook)
+        add_note(error, f"in backward hook {name!r}, registered at {registration.site}")
+        raise
+    return own.detach() if result is None else paddle.assign(result.detach())
+
+
+def check(hook: Any, result: Any, gradient: Any, kind: type) -> None:
+    """Refuse a result that is not a tensor of the gradient's shape and dtype."""
+    name = bodies.name_of(hook)
+    if not isinstance(result, kind):
+        raise HookTypeError(
+            f"backward hook {name!r} must return a tensor or None, but got {type(result).__name__}"
+        )
+    if list(result.shape) != list(gradient.shape):
+        raise HookValueError(
+            f"backward hook {name!r} must return a tensor of shape {list(gradient.shape)}, "
+            f"but got {list(result.shape)}"
+        )
+    if result.dtype != gradient.dtype:
+        raise HookValueError(
+            f"backward hook {name!r} must return a tensor of dtype {gradient.dtype}, "
+            f"but got {result.dtype}"
+        )
+
+
+def emit(
+    callback: Callback, token: Value, gradient: Value, captured: Sequence[Value]
+) -> tuple[Value, Value]:
+    """Append the operation that calls back; return the next token and the new gradient."""
+    key = paddle.full([], callback.key, "int64")
+    names = ["token", "key", "gradient", *(f"captured{i}" for i in range(len(captured)))]
+    return paddle._C_ops._run_python_op(
+        *(token, key, gradient, *captured),
+        name=f"static_hook_{len(captured)}",
+        input_names=names,
+        output_names=["next_token", "new_gradient"],
+        attrs={"infer_meta_fn_ptr": _meta, "fn_ptr": _dispatch},
+        inplace_map={},
+    )
+
+
+def _like(tensor: Any) -> Any:
+    return paddle.static.MetaTensor(dtype=tensor.dtype, shape=tensor.shape)
+
+
+def _meta(token: Any, key: Any, gradient: Any, *captured: Any) -> Any:
+    return _like(token), _like(gradient)
+
+
+def _dispatch(token: Any, key: Any, gradient: Any, *captured: Any) -> Any:
+    with aborting(), paddle.base.dygraph.base.guard():
+        return token, _LIVE[int(key)](gradient, captured)
+
+
+@contextmanager
+def aborting() -> Iterator[None]:
+    """Stop the executor on an exception, which a C++ frame would lose, and keep it for the caller."""
+    try:
+        yield
+    except BaseException as error:
+        _FAILURES.append(error)
+        raise HookAborted("a backward hook raised; its exception follows") from None
+
+
+_lock = threading.Lock()
+
+
+def take_failure() -> BaseException | None:
+    """Take the exception that a body raised, if one did."""
+    with _lock:
+        return _FAILURES.pop(0) if _FAILURES else None

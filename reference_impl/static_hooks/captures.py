@@ -1,0 +1,232 @@
+"""What a hook's body reaches of the forward graph, and how it gets the real thing when it runs.
+
+In eager mode a closure over a forward intermediate holds a tensor. While `to_static` traces, it holds
+a `Value`: a name for a tensor that exists only when the program runs, and of a program that Paddle
+clones before it builds the backward. So a body can't run with what its closure holds. `find` lists the
+*slots* (closure cells, container items, attributes, defaults) that hold a `Value`; `swapped` puts other
+objects into them for the time of one call: the clone's values when a body is traced, real tensors when
+it is called back. Slots are filled in place, so lists and counters that the body shares keep identity.
+
+A list or dict that the caller passes to a static function has the same fate: the traced function sees
+a copy. A slot that holds such a copy is filled with the container that the caller passed in that run.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from threading import RLock
+from typing import Any
+
+from paddle.pir import Value
+
+# A body reaches further than this only through data structures that no hook needs.
+_DEPTH = 6
+# One call at a time: slots are shared by every call of a hook.
+_LOCK = RLock()
+
+
+class Slot:
+    """A place that holds a `Value`, a tuple with one, or the copy of a container that was passed in."""
+
+    def __init__(self, holder: Any, key: Any, argument: int | None = None) -> None:
+        self.holder, self.key, self.argument = holder, key, argument
+        self.content = self.get()
+
+    def get(self) -> Any:
+        return self.holder.cell_contents if self.key is _CELL else self.holder[self.key]
+
+    def set(self, content: Any) -> None:
+        if self.key is _CELL:
+            self.holder.cell_contents = content
+        else:
+            self.holder[self.key] = content
+
+    def filled(self, supply: Iterator[Any], arguments: Sequence[Any]) -> Any:
+        """Return what the slot holds during a call."""
+        if self.argument is not None:
+            return arguments[self.argument] if arguments else self.content
+        return _rebuilt(self.content, supply)
+
+
+_CELL = object()
+
+
+def find(hook: Callable[..., Any], containers: Sequence[Any] = ()) -> list[Slot]:
+    """List the slots of `hook`, in a fixed order.
+
+    Args:
+        hook: the hook as the user wrote it.
+        containers: the copies of the lists and dicts that were passed to the traced function.
+    """
+    finder = _Finder({id(container): index for index, container in enumerate(containers)})
+    finder.visit(hook, frozenset(), _DEPTH)
+    return finder.slots
+
+
+def values(slots: Sequence[Slot]) -> list[Value]:
+    """List the values that the slots hold, one entry per occurrence."""
+    return [value for slot in slots if slot.argument is None for value in _leaves(slot.content)]
+
+
+def containers_in(arguments: Sequence[Any]) -> list[Any]:
+    """List every list and dict in a call's arguments, outermost first."""
+    return [found for argument in arguments for found in _containers(argument)]
+
+
+def _containers(found: Any) -> Iterator[Any]:
+    if isinstance(found, (list, dict)):
+        yield found
+    if isinstance(found, (list, tuple, dict)):
+        for item in found.values() if isinstance(found, dict) else found:
+            yield from _containers(item)
+
+
+@contextmanager
+def swapped(
+    slots: Sequence[Slot], replacements: Sequence[Any], arguments: Sequence[Any] = ()
+) -> Iterator[None]:
+    """Fill `slots` for the time of a call, and put back what was there.
+
+    Args:
+        slots: what `find` returned.
+        replacements: one object for each of `values(slots)`.
+        arguments: the containers that the caller passed in this run, if the call belongs to one.
+    """
+    if not slots:
+        yield
+        return
+    with _LOCK:
+        before = [slot.get() for slot in slots]
+        supply = iter(replacements)
+        filled = [slot.filled(supply, arguments) for slot in slots]
+        for slot, content in zip(slots, filled, strict=True):
+            slot.set(content)
+        try:
+            yield
+        finally:
+            for slot, content, old in zip(slots, filled, before, strict=True):
+                if slot.get() is content:  # the body may have rebound it, as a `nonlocal` does
+                    slot.set(old)
+
+
+def _leaves(content: Any) -> Iterator[Value]:
+    if isinstance(content, Value):
+        yield content
+    elif isinstance(content, tuple):
+        for item in content:
+            yield from _leaves(item)
+
+
+def _rebuilt(content: Any, supply: Iterator[Any]) -> Any:
+    if isinstance(content, Value):
+        return next(supply)
+    if isinstance(content, tuple):
+        return tuple(_rebuilt(item, supply) for item in content)
+    return content
+
+
+class _Finder:
+    def __init__(self, containers: dict[int, int]) -> None:
+        self.slots: list[Slot] = []
+        self._containers = containers
+        self._seen: set[int] = set()
+
+    def visit(self, found: Any, names: frozenset[str], depth: int) -> None:
+        """Look into `found`; of an object, only at the attributes in `names` (what the code reads)."""
+        if depth == 0 or id(found) in self._seen:
+            return
+        self._seen.add(id(found))
+        if isinstance(found, types.FunctionType):
+            self._function(found, depth)
+        elif isinstance(found, types.MethodType):
+            self.visit(found.__func__, names, depth)
+            self.visit(found.__self__, names | names_in(found.__func__), depth)
+        elif isinstance(found, functools.partial):
+            self.visit(found.func, names, depth)
+            self._items(found.keywords, names, depth)
+        elif isinstance(found, list):
+            self._items(dict(enumerate(found)), names, depth, found)
+        elif isinstance(found, dict):
+            self._items(found, names, depth)
+        elif isinstance(found, tuple):
+            for item in found:
+                self.visit(item, names, depth - 1)
+        elif not isinstance(found, (type, types.ModuleType, Value)):
+            self._object(found, names, depth)
+
+    def _function(self, function: types.FunctionType, depth: int) -> None:
+        names = names_in(function)
+        for cell in function.__closure__ or ():
+            try:
+                content = cell.cell_contents
+            except ValueError:  # a variable that was never assigned
+                continue
+            self._slot(cell, _CELL, content, names, depth)
+        if function.__defaults__:
+            for index, content in enumerate(function.__defaults__):
+                if any(True for _ in _leaves(content)):
+                    self._slot(_Defaults(function), index, content, names, depth)
+        self._items(function.__kwdefaults__ or {}, names, depth)
+        used = {name: function.__globals__[name] for name in names & function.__globals__.keys()}
+        self._items(used, names, depth, function.__globals__)
+
+    def _object(self, found: Any, names: frozenset[str], depth: int) -> None:
+        call = getattr(type(found), "__call__", None)
+        if isinstance(call, types.FunctionType):
+            names = names | names_in(call)
+        attributes = getattr(found, "__dict__", {})
+        read = {name: attributes[name] for name in names & attributes.keys()}
+        self._items(read, names, depth, attributes)
+        for name in sorted(names & attributes.get("_sub_layers", {}).keys()):
+            self.visit(attributes["_sub_layers"][name], names, depth - 1)
+
+    def _items(
+        self, items: dict[Any, Any], names: frozenset[str], depth: int, holder: Any = None
+    ) -> None:
+        for key, content in list(items.items()):
+            self._slot(items if holder is None else holder, key, content, names, depth)
+
+    def _slot(
+        self, holder: Any, key: Any, content: Any, names: frozenset[str], depth: int
+    ) -> None:
+        if id(content) in self._containers:
+            self.slots.append(Slot(holder, key, self._containers[id(content)]))
+        elif any(True for _ in _leaves(content)):
+            self.slots.append(Slot(holder, key))
+        elif not _is_of_paddle(content):
+            self.visit(content, names, depth - 1)
+
+
+class _Defaults:
+    """The defaults of a function as a holder of items: they are an immutable tuple."""
+
+    def __init__(self, function: types.FunctionType) -> None:
+        self._function = function
+
+    def __getitem__(self, index: int) -> Any:
+        return (self._function.__defaults__ or ())[index]
+
+    def __setitem__(self, index: int, content: Any) -> None:
+        defaults = list(self._function.__defaults__ or ())
+        defaults[index] = content
+        self._function.__defaults__ = tuple(defaults)
+
+
+def names_in(function: types.FunctionType) -> frozenset[str]:
+    """Collect every name that a function's code, or code nested in it, reads."""
+
+    def walk(code: types.CodeType) -> Iterator[str]:
+        yield from code.co_names
+        for constant in code.co_consts:
+            if isinstance(constant, types.CodeType):
+                yield from walk(constant)
+
+    return frozenset(walk(function.__code__))
+
+
+def _is_of_paddle(content: Any) -> bool:
+    module = getattr(content, "__module__", None)
+    return isinstance(module, str) and module.partition(".")[0] == "paddle" and callable(content)

@@ -1,0 +1,331 @@
+"""Every private surface of Paddle that this package touches: the upstream plan as code.
+
+Each patch names the upstream file and function that it stands for and what should change there.
+`enable` first verifies all surfaces, and touches nothing if one is not as expected; `disable` puts back
+the very objects that were there.
+"""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import paddle
+from paddle.autograd import ir_backward
+from paddle.base import core, libpaddle
+from paddle.jit.dy2static import function_spec, pir_partial_program, program_translator
+from paddle.jit.dy2static.transformers import transform
+from paddle.pir import Value
+
+from . import boundaries, callbacks, firing, registration, source
+from .errors import UnknownPaddleError
+
+
+@dataclass(frozen=True)
+class Patch:
+    """One attribute of Paddle's that is replaced while the package is enabled.
+
+    Attributes:
+        owner, attribute: what is replaced.
+        replace: makes the replacement from the original.
+        parameters: the original's parameter names, or None where Python can't read them.
+        upstream: the file and function to change in PaddlePaddle/Paddle.
+        change: what should change there.
+    """
+
+    owner: Any
+    attribute: str
+    replace: Callable[[Any], Any]
+    parameters: tuple[str, ...] | None
+    upstream: str
+    change: str
+
+    @property
+    def name(self) -> str:
+        return f"{getattr(self.owner, '__name__', type(self.owner).__name__)}.{self.attribute}"
+
+    def verify(self) -> None:
+        """Raise UnknownPaddleError unless the surface is there and looks as expected."""
+        if not hasattr(self.owner, self.attribute):
+            raise UnknownPaddleError(_unknown(self.name, "exist", "nothing"))
+        if self.parameters is not None:
+            found = tuple(inspect.signature(getattr(self.owner, self.attribute)).parameters)
+            if found[: len(self.parameters)] != self.parameters:
+                raise UnknownPaddleError(_unknown(self.name, f"take {self.parameters}", str(found)))
+
+
+def _unknown(name: str, must: str, got: str) -> str:
+    return (
+        f"static_hooks.enable: {name} must {must}, but got {got} in Paddle {paddle.__version__}; "
+        "use Paddle 3.3, which this release was made for"
+    )
+
+
+class NoReordering:
+    """Stands in for the transformer that moved `register_hook` calls up to their tensor's first use."""
+
+    def __init__(self, root: Any) -> None:
+        self.root = root
+
+    def transform(self) -> None:
+        """Leave the program as the user wrote it."""
+
+
+def _tensor_register_hook(original: Callable[..., Any]) -> Callable[..., Any]:
+    @paddle.jit.marker.unified
+    def register_hook(self: paddle.Tensor, hook: Callable[..., Any]) -> Any:
+        if paddle.in_dynamic_mode():
+            return original(self, hook)
+        if self.stop_gradient:
+            raise RuntimeError(registration.REFUSED)
+        return registration.record(paddle.static.default_main_program(), self, hook)
+
+    return register_hook
+
+
+def _remember_conversion(original: Callable[..., Any]) -> Callable[..., Any]:
+    def ast_to_func(ast_root: Any, dyfunc: Any, delete_on_exit: bool = True) -> Any:
+        converted, file = original(ast_root, dyfunc, delete_on_exit)
+        source.remember(converted, dyfunc)
+        return converted, file
+
+    return ast_to_func
+
+
+def _carry_registry(original: Callable[..., Any]) -> Callable[..., Any]:
+    def clone_program(program: Any) -> Any:
+        result = original(program)
+        registration.carry_over(program, result[0])
+        return result
+
+    return clone_program
+
+
+def _clone_method(original: Callable[..., Any]) -> Callable[..., Any]:
+    def clone(self: Any, *args: Any, **kwargs: Any) -> Any:
+        result = original(self, *args, **kwargs)
+        registration.carry_over(self, result)
+        return result
+
+    return clone
+
+
+def _append_backward(original: Callable[..., Any]) -> Callable[..., Any]:
+    def _append_backward(self: Any, train_runnable_program: Any) -> Any:
+        runnable = boundaries.with_extra_outputs(self, train_runnable_program)
+        registry = registration.of(runnable.program)
+        if registry is not None:
+            registry.full_backward = True
+        return original(self, runnable)
+
+    return _append_backward
+
+
+def _note_arguments(original: Callable[..., Any]) -> Callable[..., Any]:
+    def pir_to_static_inputs_with_spec(self: Any, input_with_spec: Any, main_program: Any) -> Any:
+        arguments, inputs = original(self, input_with_spec, main_program)
+        if not isinstance(arguments, dict):
+            registration.note_arguments(main_program, arguments)
+        return arguments, inputs
+
+    return pir_to_static_inputs_with_spec
+
+
+_call = threading.local()
+
+
+def _remember_arguments(original: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self: Any, inputs: Any) -> Any:
+        outer = getattr(_call, "arguments", ())
+        _call.arguments = inputs
+        try:
+            return original(self, inputs)
+        finally:
+            _call.arguments = outer
+
+    return __call__
+
+
+def _run(original: Callable[..., Any]) -> Callable[..., Any]:
+    def call_run_impl_with_hook(self: Any, inputs: Any, parameters: Any, attrs: Any) -> Any:
+        def execute() -> Any:
+            return original(self, inputs, parameters, attrs)
+
+        arguments = getattr(_call, "arguments", ())
+        return boundaries.run(self, execute, inputs, parameters, arguments)
+
+    return call_run_impl_with_hook
+
+
+def _raising(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Let the exception of a hook's body reach the caller as the body raised it."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return original(*args, **kwargs)
+        except BaseException:
+            failure = callbacks.take_failure()
+            if failure is None:
+                raise
+        raise failure
+
+    return call
+
+
+_JIT = "python/paddle/jit/dy2static/"
+_PARTIAL = pir_partial_program.PartialProgramLayer
+
+PATCHES: list[Patch] = [
+    Patch(
+        Value, "register_hook", lambda _: registration.register_hook, ("self", "hook"),
+        "python/paddle/pir/math_op_patch.py::register_hook",
+        "Record the hook on the program instead of raising.",
+    ),
+    Patch(
+        paddle.Tensor, "register_hook", _tensor_register_hook, ("self", "hook"),
+        "python/paddle/base/dygraph/tensor_patch_methods.py::register_hook",
+        "While a static graph is traced, record the hook instead of refusing.",
+    ),
+    Patch(
+        transform, "RegisterHookTransformer", lambda _: NoReordering, ("root",),
+        _JIT + "transformers/tensorhook_transformer.py::RegisterHookTransformer",
+        "Delete it: lazy registration needs no reordering, and it hooks the wrong tensor.",
+    ),
+    Patch(
+        program_translator, "_FUNCTION_CACHE", lambda _: program_translator.FunctionCache(), None,
+        _JIT + "program_translator.py::_FUNCTION_CACHE",
+        "Nothing; here it drops functions that were converted with the reordering.",
+    ),
+    Patch(
+        program_translator, "ast_to_func", _remember_conversion,
+        ("ast_root", "dyfunc", "delete_on_exit"), _JIT + "utils.py::ast_to_func",
+        "Keep a weak reference from the converted function to the user's.",
+    ),
+    Patch(
+        libpaddle.pir, "clone_program", _carry_registry, None,
+        "paddle/fluid/pybind/pir.cc::clone_program",
+        "Clone the program's hooks with it.",
+    ),
+    Patch(
+        libpaddle.pir.Program, "clone", _clone_method, None,
+        "paddle/fluid/pybind/pir.cc::Program.clone",
+        "Clone the program's hooks with it.",
+    ),
+    Patch(
+        ir_backward, "append_backward_ops", firing.around_append_backward_ops,
+        ("base_op", "base_inputs", "base_input_grads", "fwd_block", "bwd_block"),
+        "python/paddle/autograd/ir_backward.py::append_backward_ops",
+        "Look up the block's hooks once before the walk.",
+    ),
+    Patch(
+        ir_backward, "op_has_vjp", firing.around_op_has_vjp, ("op",),
+        "python/paddle/autograd/ir_backward.py::append_backward_ops",
+        "Fire the hooks on an operation's results before its vjp is asked for.",
+    ),
+    Patch(
+        ir_backward, "inverse_sort_op", firing.around_inverse_sort_op, ("old_ops",),
+        "python/paddle/autograd/backward_utils.py::inverse_sort_op",
+        "Walk in eager's order when the program has effects in its hooks.",
+    ),
+    Patch(
+        ir_backward, "prune_ops", firing.around_prune_ops,
+        ("total_ops", "inputs_set", "outputs_set", "no_grad_set"),
+        "python/paddle/autograd/ir_backward.py::prune_ops",
+        "Keep the operations that lead to a hooked value, and those that call back.",
+    ),
+    Patch(
+        function_spec.FunctionSpec, "pir_to_static_inputs_with_spec", _note_arguments,
+        ("self", "input_with_spec", "main_program"),
+        _JIT + "function_spec.py::FunctionSpec.pir_to_static_inputs_with_spec",
+        "Keep the argument containers that the traced function sees.",
+    ),
+    Patch(
+        _PARTIAL, "__call__", _remember_arguments, ("self", "inputs"),
+        _JIT + "pir_partial_program.py::PartialProgramLayer.__call__",
+        "Keep the argument containers of the run for hooks that reach them.",
+    ),
+    Patch(
+        _PARTIAL, "_append_backward", _append_backward, ("self", "train_runnable_program"),
+        _JIT + "pir_partial_program.py::PartialProgramLayer._append_backward",
+        "Add what hooks on inputs and parameters capture to the outputs.",
+    ),
+    Patch(
+        _PARTIAL, "call_run_impl_with_hook", _run, ("self", "inputs", "parameters", "attrs"),
+        _JIT + "pir_partial_program.py::PartialProgramLayer.call_run_impl_with_hook",
+        "Register hooks on inputs and parameters on the eager tensors of the run.",
+    ),
+    Patch(
+        core.eager, "run_backward", _raising, None,
+        "paddle/fluid/pybind/eager_functions.cc::run_backward",
+        "Rethrow a Python exception with its own type.",
+    ),
+    Patch(
+        core.eager, "run_partial_grad", _raising, None,
+        "paddle/fluid/pybind/eager_functions.cc::run_partial_grad",
+        "Rethrow a Python exception with its own type.",
+    ),
+    Patch(
+        paddle.static.Executor, "run", _raising, ("self", "program", "feed", "fetch_list"),
+        "paddle/fluid/pybind/pybind.cc::StandaloneExecutor.run",
+        "Rethrow a Python exception with its own type.",
+    ),
+]  # fmt: skip
+
+_lock = threading.Lock()
+_replaced: list[tuple[Patch, Any]] = []
+
+
+def verify() -> None:
+    """Check every surface that the patches rely on.
+
+    Raises:
+        UnknownPaddleError: one of them is missing or has another signature.
+    """
+    if not paddle.framework.use_pir_api():
+        raise UnknownPaddleError(_unknown("FLAGS_enable_pir_api", "be on", "off"))
+    for patch in PATCHES:
+        patch.verify()
+
+
+def enable() -> None:
+    """Make `Tensor.register_hook` work in static graphs.
+
+    Functions that `paddle.jit.to_static` has already traced keep their programs; enable first. To
+    enable twice is the same as once.
+
+    Raises:
+        UnknownPaddleError: this Paddle is not one that the package knows; nothing has been changed.
+    """
+    with _lock:
+        if _replaced:
+            return
+        verify()
+        for patch in PATCHES:
+            original = inspect.getattr_static(patch.owner, patch.attribute)
+            current = getattr(patch.owner, patch.attribute)
+            _replaced.append((patch, original))
+            setattr(patch.owner, patch.attribute, patch.replace(current))
+
+
+def disable() -> None:
+    """Put back every attribute that `enable` replaced; to disable twice is the same as once."""
+    with _lock:
+        while _replaced:
+            patch, original = _replaced.pop()
+            setattr(patch.owner, patch.attribute, original)
+
+
+@contextmanager
+def enabled() -> Iterator[None]:
+    """Enable for the time of a `with` block; what was enabled before stays enabled after it."""
+    was_enabled = bool(_replaced)
+    enable()
+    try:
+        yield
+    finally:
+        if not was_enabled:
+            disable()

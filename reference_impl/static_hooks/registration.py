@@ -1,0 +1,270 @@
+"""Registering is lazy: `Value.register_hook` writes down what was asked for, and inserts nothing.
+
+The registry lives on the PIR program that the value belongs to, and dies with it. Paddle clones the
+traced program before it builds the backward; `carry_over` moves the registry to the clone.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+import warnings
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import paddle
+from paddle.autograd.backward_utils import ValueDict
+from paddle.base.dygraph.tensor_patch_methods import TensorHookRemoveHelper
+from paddle.pir import Value
+
+from . import bodies, captures, source
+from .errors import HookTypeError
+
+_ATTRIBUTE = "_static_hooks_registry"
+_CONTAINERS = "_static_hooks_containers"
+REFUSED = "Cannot register hook on a tensor that stop gradient."  # eager's words
+_GONE = "The backward hook {hook!r} registered at {site} does not exist or has been removed."
+
+
+class Run:
+    """One forward run of a traced function, as far as its hooks need to know it.
+
+    Attributes:
+        arguments: the lists and dicts that the caller passed, in the order of the traced copies.
+        removed: the hooks whose handle was told to remove them from this run.
+    """
+
+    def __init__(self, arguments: Sequence[Any]) -> None:
+        self.arguments = arguments
+        self.removed: set[Registration] = set()
+
+
+@dataclass(eq=False)
+class Registration:
+    """One call of `register_hook` in a traced function.
+
+    Attributes:
+        target: the hooked value; an eager tensor, if the function reached one from outside.
+        raw: the hook as it was passed.
+        file, line: where `register_hook` was called, in the user's source.
+    """
+
+    target: Any
+    raw: Callable[..., Any]
+    file: str
+    line: int
+    handle: weakref.ref[HookHandle] | None = None
+    removed: bool = False
+    origin: tuple[Any, ...] = ()
+    latest_run: Run | None = None
+    eager_handle: TensorHookRemoveHelper | None = None
+    placed: Placed | None = None
+
+    @property
+    def site(self) -> str:
+        return f"{self.file}:{self.line}"
+
+    def place(self, registry: Registry) -> Placed:
+        """Settle, when tracing is over, what the hook reaches and how its body runs."""
+        if self.placed is None:
+            self.placed = self.look(registry)
+        return self.placed
+
+    def look(self, registry: Registry) -> Placed:
+        """See what `place` would settle now; in the middle of tracing it may still change."""
+        hook = source.restore(self.raw)
+        owner = self.origin[1] if self.origin else None
+        decision = bodies.decide(hook, owner)
+        if decision.traced and self.is_kept:
+            decision = bodies.Decision(False, "its handle is kept, so it may be removed later")
+        return Placed(hook, decision, captures.find(hook, registry.containers))
+
+    @property
+    def is_kept(self) -> bool:
+        """Tell whether someone still holds the handle."""
+        return self.handle is not None and self.handle() is not None
+
+    def is_removed_in(self, run: Run | None) -> bool:
+        """Tell whether the hook is off for a run."""
+        return self.removed or (run is not None and self in run.removed)
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A hook as the user wrote it, how its body runs, and the forward values that it reaches."""
+
+    hook: Callable[..., Any]
+    decision: bodies.Decision
+    slots: list[captures.Slot]
+
+
+class HookHandle(TensorHookRemoveHelper):
+    """What `register_hook` returns in a traced function; of the type that eager mode returns.
+
+    A handle that outlives tracing acts on the latest run of the traced function, as the handle of
+    that run would in eager mode: the next run registers anew.
+    """
+
+    def __init__(self, registration: Registration) -> None:
+        self._registration = registration
+
+    @paddle.jit.marker.unified
+    def remove(self) -> bool:
+        """Remove the hook.
+
+        Returns:
+            True if it was registered; False, with a RuntimeWarning as in eager mode, if it was not.
+        """
+        entry = self._registration
+        if entry.eager_handle is not None:
+            return entry.eager_handle.remove()
+        if entry.is_removed_in(entry.latest_run):
+            message = _GONE.format(hook=bodies.name_of(entry.raw), site=entry.site)
+            warnings.warn(message, RuntimeWarning, stacklevel=2)
+            return False
+        if entry.latest_run is None:
+            entry.removed = True
+        else:
+            entry.latest_run.removed.add(entry)
+        return True
+
+
+class Registry:
+    """The hooks of one program, in the order in which they were registered.
+
+    Attributes:
+        entries: the registrations.
+        mapping: for a clone, the values of the traced program to the clone's own.
+        to_static: whether `paddle.jit.to_static` traces the program (its inputs and parameters are
+            then eager tensors, see `boundaries`).
+        full_backward: whether gradients are built for a training step, not for one `paddle.grad`.
+        callbacks: what the program's callback operations call; alive as long as the program.
+        tokens: the results of its callback operations that order them.
+        containers: the copies of the caller's lists and dicts that the traced function saw.
+        run: the run whose backward is being executed, where a hook depends on it.
+    """
+
+    def __init__(self, to_static: bool) -> None:
+        self.entries: list[Registration] = []
+        self.mapping: ValueDict | None = None
+        self.to_static = to_static
+        self.full_backward = not to_static
+        self.callbacks: list[Any] = []
+        self.tokens: list[Value] = []
+        self.containers: Sequence[Any] = ()
+        self.run: Run | None = None
+
+    def resolve(self, value: Value) -> Value:
+        """Return this program's value for one of the program that was traced."""
+        return value if self.mapping is None else self.mapping.get(value, value)
+
+    def knows(self, value: Value) -> bool:
+        return self.mapping is None or value in self.mapping
+
+    def active(self) -> list[Registration]:
+        """List the hooks on values that have not been removed while tracing."""
+        return [e for e in self.entries if not e.removed and isinstance(e.target, Value)]
+
+
+def of(program: paddle.static.Program) -> Registry | None:
+    """Return the registry of a program, if a hook was ever registered in it."""
+    return program.__dict__.get(_ATTRIBUTE)
+
+
+def note_arguments(program: paddle.static.Program, arguments: Any) -> None:
+    """Remember the containers in the arguments that a traced function is called with."""
+    setattr(program, _CONTAINERS, captures.containers_in(arguments))
+
+
+def program_of(value: Value) -> paddle.static.Program:
+    """Return the program that a value belongs to."""
+    operation = value.get_defining_op()
+    if operation is None:  # an argument of a block
+        return paddle.static.default_main_program()
+    return operation.get_parent_block().program
+
+
+@paddle.jit.marker.unified
+def register_hook(self: Value, hook: Callable[..., Any]) -> HookHandle:
+    """Register a backward hook on a value of a static graph.
+
+    Args:
+        hook: called at every backward with the accumulated gradient of this value, a tensor of its
+            shape and dtype; returns None, or a tensor of the same shape and dtype to replace it.
+
+    Returns:
+        A handle whose `remove()` undoes the registration.
+
+    Raises:
+        RuntimeError: the value stops gradients (the text is eager's).
+        HookTypeError: `hook` is not callable.
+
+    Source:
+        PaddlePaddle/Paddle python/paddle/base/dygraph/tensor_patch_methods.py `register_hook`, 3.3.1.
+    """
+    if self.stop_gradient:
+        raise RuntimeError(REFUSED)
+    return record(program_of(self), self, hook)
+
+
+def record(program: paddle.static.Program, target: Any, hook: Callable[..., Any]) -> HookHandle:
+    """Write down a registration in the registry of `program`."""
+    if not callable(hook):
+        raise HookTypeError(
+            f"register_hook: hook must be callable, but got {type(hook).__name__}; "
+            "pass a function of one gradient"
+        )
+    registry = of(program)
+    if registry is None:
+        registry = Registry(to_static=paddle.base.dygraph.base.in_to_static_mode())
+        registry.containers = program.__dict__.get(_CONTAINERS, ())
+        setattr(program, _ATTRIBUTE, registry)
+    file, line = _caller()
+    entry = Registration(target, hook, file, line, origin=source.keep_alive(hook))
+    handle = HookHandle(entry)
+    entry.handle = weakref.ref(handle)
+    bodies.check_forced(source.restore(hook))
+    registry.entries.append(entry)
+    return handle
+
+
+def carry_over(traced: paddle.static.Program, clone: paddle.static.Program) -> None:
+    """Give `clone` the registry of `traced`; the two programs hold the same operations."""
+    registry = of(traced)
+    if registry is None:
+        return
+    copy = Registry(registry.to_static)
+    copy.containers = registry.containers
+    pairs = zip(_values(traced), _values(clone), strict=True)
+    copy.mapping = ValueDict()
+    for old, new in pairs:
+        copy.mapping[old] = new
+    if registry.mapping is not None:
+        copy.mapping.update({k: copy.mapping[v] for k, v in registry.mapping.items()})
+    copy.entries = [entry for entry in registry.entries if not entry.removed]
+    setattr(clone, _ATTRIBUTE, copy)
+
+
+def _values(program: paddle.static.Program) -> Iterator[Value]:
+    def walk(block: Any) -> Iterator[Value]:
+        yield from block.args()
+        yield from block.kwargs().values()
+        for operation in block.ops:
+            yield from operation.results()
+            for nested in operation.blocks():
+                yield from walk(nested)
+
+    return walk(program.global_block())
+
+
+def _caller() -> tuple[str, int]:
+    """Find the user's line: the first frame that is neither this package's nor Paddle's."""
+    frame: types.FrameType | None = sys._getframe(2)
+    while frame is not None:
+        module = frame.f_globals.get("__name__", "")
+        if source.is_converted(frame) or module.partition(".")[0] not in ("paddle", "static_hooks"):
+            return source.site_of(frame)
+        frame = frame.f_back
+    return "<unknown>", 0
