@@ -36,7 +36,7 @@ claim: $(VENV)/ready ## run one claim and print its evidence: make claim ID=accu
 	$(RUN) -m executable_claims run '$(ID)'
 
 serve: $(VENV)/ready ## show the site and build it again at every change
-	$(RUN) -m sphinx_autobuild --watch reference_impl --ignore '$(CURDIR)/_build*' --ignore '$(CURDIR)/.*' --doctree-dir _build/doctrees . _build/html
+	$(RUN) -m sphinx_autobuild --ignore '$(CURDIR)/_build*' --ignore '$(CURDIR)/.*' --doctree-dir _build/doctrees . _build/html
 
 lint: $(VENV)/ready ## check style and types
 	$(RUN) -m ruff check .
