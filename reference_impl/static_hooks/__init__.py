@@ -9,6 +9,7 @@ From then on `Tensor.register_hook` works in functions converted by `paddle.jit.
 """
 
 from .bodies import callback, traced
+from .compare import Report, compare
 from .errors import (
     ForcedTraceError,
     HookTypeError,
@@ -18,23 +19,28 @@ from .errors import (
     UnknownPaddleError,
     UnsupportedHookError,
 )
+from .explain import Explanation, explain
 from .patches import disable, enable, enabled
 from .registration import HookHandle
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Explanation",
     "ForcedTraceError",
     "HookHandle",
     "HookTypeError",
     "HookUsageError",
     "HookValueError",
+    "Report",
     "StaticHooksError",
     "UnknownPaddleError",
     "UnsupportedHookError",
     "callback",
+    "compare",
     "disable",
     "enable",
     "enabled",
+    "explain",
     "traced",
 ]

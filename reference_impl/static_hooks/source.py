@@ -110,7 +110,10 @@ class _Restorer:
         done = types.FunctionType(
             code, original.__globals__, hook.__name__, hook.__defaults__, tuple(closure)
         )
-        done.__kwdefaults__, done.__qualname__ = hook.__kwdefaults__, hook.__qualname__
+        done.__kwdefaults__ = hook.__kwdefaults__
+        # Python 3.10 keeps no qualified name in the code: drop the wrapper that conversion made.
+        wrapped = hook.__qualname__.partition(".<locals>.")[2]
+        done.__qualname__ = getattr(code, "co_qualname", wrapped)
         done.__dict__.update(hook.__dict__)
         self._done[id(hook)] = done
         for cell in closure:  # functions nested beside the hook were converted as well
