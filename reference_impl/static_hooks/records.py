@@ -95,8 +95,8 @@ def _observing(original: Any, calls: list[Call]) -> Callable[..., Any]:
     @paddle.jit.marker.unified
     @no_eval_frame
     def register_hook(tensor: Any, hook: Any) -> Any:
-        if isinstance(hook, _Observer):  # a static graph hands its hooks on to eager tensors
-            return original(tensor, hook)
+        if getattr(hook, "__module__", None) == "static_hooks.boundaries":
+            return original(tensor, hook)  # seen when the static graph recorded it
         watching = original(tensor, _Observer(hook, calls))
         return _Handle(watching, original(tensor, hook))
 
@@ -128,7 +128,7 @@ class _Handle:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self._watching.remove()
-        return self._handle.remove()
+        return bool(self._handle.remove())
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._handle, name)

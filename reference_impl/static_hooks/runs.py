@@ -72,15 +72,15 @@ class Runner:
     def __call__(self) -> Run:
         """Run the function, then again to watch its hooks."""
         calls: list[Call] = []
-        with self._counted() as counts:
+        with self._counted() as graphs:
             found = self._once()
         with self._counted(), observed(calls, static=self.mode != "eager"):
             watched = self._once()
         if "error" in watched and "error" not in found:  # watching must not change what happens
             found["error"] = f"while watched: {watched['error']}"
-        return Run(self.mode, **found, calls=calls, **counts)
+        return Run(self.mode, **found, calls=calls, **graphs)
 
-    def _counted(self) -> AbstractContextManager[dict[str, int]]:
+    def _counted(self) -> AbstractContextManager[dict[str, Any]]:
         return _compiling() if self.mode == "sot" else nullcontext({})
 
     def _once(self) -> dict[str, Any]:
@@ -191,7 +191,7 @@ def _static_graph() -> Iterator[None]:
 
 
 @contextmanager
-def _compiling() -> Iterator[dict[str, int]]:
+def _compiling() -> Iterator[dict[str, Any]]:
     """Let SOT compile frames of any size, from empty caches, and count graphs and breaks."""
     collected = InfoCollector().get_info_dict(InfoType.E2E_INFO)
     users = collected.pop("BreakGraphReasonInfo", None)
