@@ -1,11 +1,11 @@
 """Settings of the site; what each means is in Sphinx's, MyST's and the extensions' manuals."""
 
-from importlib.metadata import version
+from importlib import metadata
 
 project = "TensorHook RFC"
 author = "the maintainers"
 copyright = "the maintainers of the TensorHook RFC"
-release = version("tensorhook-rfc")
+release = metadata.version("tensorhook-rfc")
 language = "en"
 
 extensions = ["myst_nb", "sphinx_design", "sphinx_copybutton", "executable_claims"]

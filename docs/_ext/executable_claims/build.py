@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from sphinx.errors import ConfigError, ExtensionError
 from sphinx.util import logging
 
-from .directives import claim_domain
 from .digest import digest
+from .directives import claim_domain
+from .discuss import Desk
 from .errors import ClaimsError, ConfigurationError
-from .model import Message
 from .report import outcome_json
 from .settings import Settings
 from .site import Site
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from collections.abc import Set as AbstractSet
 
+    from myst_parser.config.main import MdParserConfig
     from sphinx.application import Sphinx
     from sphinx.config import Config
     from sphinx.environment import BuildEnvironment
@@ -37,7 +38,9 @@ def add_settings(app: Sphinx) -> None:
     """Declare the settings; a page is written anew when one changes what it shows."""
     for field in fields(Settings):
         default = list(field.default) if isinstance(field.default, tuple) else field.default
-        app.add_config_value(f"claims_{field.name}", default, "html", frozenset({list, tuple, str, int, float}))
+        app.add_config_value(
+            f"claims_{field.name}", default, "html", frozenset({list, tuple, str, int, float})
+        )
 
 
 def check_configuration(app: Sphinx, config: Config) -> None:
@@ -62,7 +65,7 @@ def settings(app: Sphinx) -> Settings:
 def note_unfinished(app: Sphinx) -> None:
     """Mark the build as begun, and remember whether the one before it ended well."""
     marker = Path(app.doctreedir) / UNFINISHED
-    app.env.claims_read_all = marker.exists()
+    claim_domain(app.env).read_all = marker.exists()
     marker.parent.mkdir(parents=True, exist_ok=True)
     marker.touch()
 
@@ -88,27 +91,48 @@ def run_chapters(
     """Run the chapters that are stale, and name the pages to read anew because of it."""
     domain = claim_domain(env)
     domain.site = site = Site(Path(app.srcdir), settings(app))
-    site.read({name: Path(env.doc2path(name)) for name in env.found_docs}, env.myst_config)
+    domain.desk = desk(app, site)
+    paths = {name: Path(env.doc2path(name)) for name in env.found_docs}
+    site.read(paths, markdown_config(env))
     try:
         site.refresh(lambda docname: LOGGER.info("ran the cells of %s", docname))
     except ClaimsError as error:
         raise ExtensionError(str(error)) from error
-    _hand_to_myst_nb(env, site)
-    if env.claims_read_all:
+    hand_to_myst_nb(env, site)
+    if domain.read_all:
         return env.found_docs
     identities = {docname: site.identity(docname) for docname in site.chapters}
     outdated = {name for name, value in identities.items() if domain.identities.get(name) != value}
     return outdated - set(added)
 
 
-def _hand_to_myst_nb(env: BuildEnvironment, site: Site) -> None:
-    """Let MyST-NB read each chapter with the outputs of its cells."""
+def desk(app: Sphinx, site: Site) -> Desk:
+    """Return what makes the links of this build."""
+    chosen = site.settings
+    return Desk(
+        repository=chosen.repository,
+        command=chosen.command,
+        commit=commit(site.root),
+        base=app.config.html_baseurl,
+        address=app.builder.get_target_uri if app.builder.format == "html" else str,
+        threads=site.threads,
+    )
+
+
+def markdown_config(env: Any) -> MdParserConfig:
+    """Return how MyST reads Markdown in this build; it keeps that on the environment."""
+    config: MdParserConfig = env.myst_config
+    return config
+
+
+def hand_to_myst_nb(env: Any, site: Site) -> None:
+    """Let MyST-NB, which keeps its settings on the environment, read each chapter as executed."""
     formats = dict(env.mystnb_config.custom_formats)
     for docname, page in site.chapters.items():
         arguments = {
             "path": str(page.path),
             "result": str(site.result(docname)),
-            "config": env.myst_config,
+            "config": markdown_config(env),
         }
         formats[str(page.path)] = ("executable_claims.reader.read_executed", arguments, False)
     env.mystnb_config = env.mystnb_config.copy(custom_formats=formats)
@@ -139,13 +163,11 @@ def judge(app: Sphinx, env: BuildEnvironment) -> Iterable[str]:
 
 def data(app: Sphinx) -> dict[str, Any]:
     """Return the verdicts of a build as JSON values."""
-    site = claim_domain(app.env).site
+    domain = claim_domain(app.env)
     versions: dict[str, str] = {}
-    for execution in site.executions.values():
+    for execution in domain.site.executions.values():
         versions.update(execution.versions)
-    builder = app.builder
-    url = builder.get_target_uri if builder.format == "html" else str
-    return outcome_json(site.outcome, app.config.project, commit(site.root), versions, url)
+    return outcome_json(domain.site.outcome, app.config.project, versions, domain.desk)
 
 
 def commit(root: Path) -> str:

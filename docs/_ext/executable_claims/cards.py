@@ -10,9 +10,7 @@ from docutils import nodes
 from sphinx.locale import get_translation
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
-from .build import commit, settings
 from .directives import ClaimCard, claim_domain
-from .discuss import Threads, issue_body, new_issue_url
 from .model import Decision, Evidence, Verdict
 
 if TYPE_CHECKING:
@@ -30,7 +28,7 @@ class Folded(nodes.General, nodes.Element):
 
 def add_nodes(app: Sphinx) -> None:
     """Add the nodes of cards; outside of HTML their content is plain text and tables."""
-    plain = {name: (_nothing, _nothing) for name in ("latex", "text", "man", "texinfo")}
+    plain: Any = dict.fromkeys(("latex", "text", "man", "texinfo"), (_nothing, _nothing))
     app.add_node(ClaimCard, html=(_open_card, _close_card), **plain)
     app.add_node(Folded, html=(_open_folded, _close_folded), **plain)
     app.connect("builder-inited", lambda app: app.config.html_static_path.append(str(STATIC)))
@@ -43,7 +41,9 @@ def _nothing(translator: Any, node: nodes.Element) -> None:
 def _open_card(translator: Any, node: nodes.Element) -> None:
     label = escape(f"{_('Claim')} {node['slug']}", quote=True)
     classes = escape(" ".join(["claim", *node["classes"]]))
-    translator.body.append(f'<article class="{classes}" id="{node["ids"][0]}" aria-label="{label}">\n')
+    translator.body.append(
+        f'<article class="{classes}" id="{node["ids"][0]}" aria-label="{label}">\n'
+    )
 
 
 def _close_card(translator: Any, node: nodes.Element) -> None:
@@ -51,7 +51,9 @@ def _close_card(translator: Any, node: nodes.Element) -> None:
 
 
 def _open_folded(translator: Any, node: nodes.Element) -> None:
-    translator.body.append(f"<details class=\"claim-evidence\"><summary>{escape(node['summary'])}</summary>\n")
+    translator.body.append(
+        f'<details class="claim-evidence"><summary>{escape(node["summary"])}</summary>\n'
+    )
 
 
 def _close_folded(translator: Any, node: nodes.Element) -> None:
@@ -90,27 +92,18 @@ class ResolveCards(SphinxPostTransform):
 
     def _actions(self, decision: Decision, versions: dict[str, str]) -> nodes.Element:
         """Return the row of things to do: reproduce, discuss, read what was said."""
-        setting = settings(self.app)
-        claim = decision.claim
-        command = setting.command.format(slug=claim.slug)
-        row = nodes.paragraph("", "", nodes.Text(_("Reproduce") + ": "), classes=["claim-actions"])
-        row += nodes.literal("", command, classes=["claim-command"])
-        if setting.repository:
-            permalink = self._permalink(claim.docname, claim.slug)
-            body = issue_body(decision, permalink, command, commit(Path(self.app.srcdir)), versions)
-            url = new_issue_url(setting.repository, f"[{claim.slug}] {claim.sentence}", body)
-            row += [nodes.Text(" "), nodes.reference("", _("Discuss"), refuri=url, classes=["claim-discuss"])]
-        if setting.threads:
-            threads = Threads.load(Path(self.app.srcdir) / setting.threads)
-            for thread in filter(None, map(threads.find, claim.threads)):
-                link = nodes.reference("", thread.name, refuri=thread.url, reftitle=thread.title)
-                row += [nodes.Text(" "), link]
+        desk = claim_domain(self.env).desk
+        command = nodes.literal("", desk.reproduce(decision.claim.slug), classes=["claim-command"])
+        label = nodes.Text(f"{_('Reproduce')}: ")
+        row = nodes.paragraph("", "", label, command, classes=["claim-actions"])
+        if desk.repository:
+            url = desk.issue_url(decision, versions)
+            row += nodes.Text(" ")
+            row += nodes.reference("", _("Discuss"), refuri=url, classes=["claim-discuss"])
+        for thread in filter(None, map(desk.threads.find, decision.claim.threads)):
+            row += nodes.Text(" ")
+            row += nodes.reference("", thread.name, refuri=thread.url, reftitle=thread.title)
         return row
-
-    def _permalink(self, docname: str, anchor: str) -> str:
-        base = self.config.html_baseurl.rstrip("/")
-        uri = self.app.builder.get_target_uri(docname) if self.app.builder.format == "html" else docname
-        return f"{base}/{uri}#{anchor}" if base else f"{uri}#{anchor}"
 
 
 def _headline(decision: Decision) -> nodes.paragraph:
@@ -124,7 +117,9 @@ def _headline(decision: Decision) -> nodes.paragraph:
     ]
     title = escape(_("Link to this claim"), quote=True)
     link = f'<a class="headerlink" href="#{claim.slug}" title="{title}">#</a>'
-    return nodes.paragraph("", "", *parts, nodes.raw("", link, format="html"), classes=["claim-head"])
+    return nodes.paragraph(
+        "", "", *parts, nodes.raw("", link, format="html"), classes=["claim-head"]
+    )
 
 
 def verdict_name(verdict: Verdict) -> str:
@@ -142,7 +137,9 @@ def _facts(decision: Decision, versions: dict[str, str]) -> str:
     """Return versions, number of checks and time, or the day of recording."""
     evidence = decision.evidence
     parts = [f"{name} {version}" for name, version in versions.items() if name != "python"]
-    parts += [_("recorded {day}").format(day=decision.claim.recorded)] if decision.claim.recorded else []
+    parts += (
+        [_("recorded {day}").format(day=decision.claim.recorded)] if decision.claim.recorded else []
+    )
     if evidence:
         parts.append(_("{count} checks").format(count=len(evidence.checks)))
         parts.append(f"{evidence.seconds:.2f} s")
@@ -169,14 +166,21 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], name: str) -> node
     """Return a table: words in the first and last column, values in between."""
     group = nodes.tgroup(cols=len(head))
     group += [nodes.colspec(colwidth=1) for _column in head]
-    group += nodes.thead("", nodes.row("", *[nodes.entry("", nodes.paragraph("", t)) for t in head]))
+    group += nodes.thead(
+        "", nodes.row("", *[nodes.entry("", nodes.paragraph("", t)) for t in head])
+    )
     body = nodes.tbody()
     for row in rows:
         last = len(row) - 1
-        body += nodes.row("", *[
-            nodes.entry("", nodes.paragraph("", "", _value(text) if 0 < i < last else nodes.Text(text)))
-            for i, text in enumerate(row)
-        ])
+        body += nodes.row(
+            "",
+            *[
+                nodes.entry(
+                    "", nodes.paragraph("", "", _value(text) if 0 < i < last else nodes.Text(text))
+                )
+                for i, text in enumerate(row)
+            ],
+        )
     group += body
     return nodes.table("", group, classes=[name])
 

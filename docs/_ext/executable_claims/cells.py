@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from .digest import file_digest
 from .evidence import collecting
 from .model import Cell, Evidence
-from .shell import ChapterShell, Outputs, flush_native_output
+from .shell import ChapterShell, Outputs
 from .store import Execution, Fault
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def run_chapter(
     """
     opened = _watch_files()
     os.chdir(job.path.parent)
-    shell = ChapterShell(job.path, os.path.relpath(job.path, job.root), job.cells)
+    shell = ChapterShell(job.path, os.path.relpath(job.path, job.root), job.cells, native_output)
     run = _Run()
     start = time.perf_counter()
     with collecting(run.collect):
@@ -99,8 +99,6 @@ def run_chapter(
             on_cell(cell)
             run.cell = cell.index
             outputs, error = shell.run(cell)
-            if native_output:
-                flush_native_output(outputs, native_output)
             run.sources.append(cell.source)
             run.outputs.append(outputs)
             fault = _fault(cell, error, shell)
@@ -111,9 +109,9 @@ def run_chapter(
     return Execution(
         job.key,
         tuple(run.sources),
-        tuple(run.outputs),
-        tuple(run.evidence),
-        tuple(run.faults),
+        _without_places(run.outputs, job.root),
+        tuple(Evidence.from_json(_without_places(e.to_json(), job.root)) for e in run.evidence),
+        tuple(Fault(**_without_places(vars(fault), job.root)) for fault in run.faults),
         files={name: file_digest(job.root / name) for name in sorted(files)},
         packages=_packages_of(files, job.packages),
         versions={"python": sys.version.split()[0], **{n: metadata.version(n) for n in job.named}},
@@ -140,6 +138,22 @@ def _fault(cell: Cell, error: BaseException | None, shell: ChapterShell) -> Faul
     )
 
 
+def _without_places(value: Any, root: Path) -> Any:
+    """Return JSON values with the folders of this machine taken out of every text.
+
+    A reader elsewhere has other folders, and results must not differ from machine to machine.
+    """
+    if isinstance(value, str):
+        for folder in (sysconfig.get_path("purelib"), sysconfig.get_path("stdlib"), str(root)):
+            value = value.replace(folder + os.sep, "")
+        return value
+    if isinstance(value, (list, tuple)):
+        return type(value)([_without_places(part, root) for part in value])
+    if isinstance(value, dict):
+        return {key: _without_places(part, root) for key, part in value.items()}
+    return value
+
+
 def _watch_files() -> set[str]:
     """Return a set that is filled with the name of each file that Python opens for reading."""
     opened: set[str] = set()
@@ -148,7 +162,7 @@ def _watch_files() -> set[str]:
         if event == "open" and isinstance(arguments[0], (str, bytes)):
             path, mode, flags = arguments
             if "w" not in (mode or "") and not (flags or 0) & (os.O_WRONLY | os.O_CREAT):
-                opened.add(os.path.abspath(os.fsdecode(path)))
+                opened.add(os.path.abspath(os.fsdecode(path)))  # noqa: PTH100 (keeps symlinks)
 
     sys.addaudithook(watch)
     return opened

@@ -38,7 +38,7 @@ LITERAL_DIRECTIVES = re.compile(r"\{(code|raw|math|eval-rst|mermaid|toctree|lite
 class ClaimOptions(Directive):
     """What the Markdown parser must know of the directive to take it apart."""
 
-    option_spec = {name: str for name in OPTIONS}  # noqa: RUF012 (docutils declares it so)
+    option_spec = dict.fromkeys(OPTIONS, str)
     required_arguments = 1
     optional_arguments = 0
     final_argument_whitespace = True
@@ -70,7 +70,7 @@ class Page:
     @property
     def is_chapter(self) -> bool:
         """Whether the page holds cells to run."""
-        return is_myst_markdown_notebook(self.text)
+        return bool(is_myst_markdown_notebook(self.text))
 
     @cached_property
     def notebook(self) -> NotebookNode:
@@ -80,7 +80,7 @@ class Page:
             ChapterError: The front matter or a cell's options can't be read.
         """
         try:
-            return read_myst_markdown_notebook(
+            notebook: NotebookNode = read_myst_markdown_notebook(
                 self.text, config=self.config, add_source_map=True, path=self.path
             )
         except Exception as error:  # the reader has no error tree of its own
@@ -88,6 +88,7 @@ class Page:
                 f"the page must be a MyST Markdown notebook, but reading it gave: {error}; "
                 "correct its front matter or the options of the cell"
             ) from error
+        return notebook
 
     @cached_property
     def cells(self) -> list[Cell]:
@@ -104,7 +105,7 @@ class Page:
                 tuple(cell.metadata.get("tags", ())),
                 dict(cell.metadata),
             )
-            for index, (cell, start) in enumerate(zip(self.notebook.cells, starts))
+            for index, (cell, start) in enumerate(zip(self.notebook.cells, starts, strict=True))
             if cell.cell_type == "code"
         ]
 
@@ -143,7 +144,7 @@ def _collect(page: Page, tokens: Iterable[Token], parser: Any, offset: int, nest
 
 
 def _mentions(docname: str, token: Token, offset: int) -> Iterator[Reference]:
-    first, last = token.map or (0, 0)
+    first = token.map[0] if token.map else 0
     texts = token.content.splitlines()
     for child in token.children or ():
         if child.type == "myst_role" and child.meta.get("name") == "claim":

@@ -28,7 +28,7 @@ class Outcome:
 
     Attributes:
         decisions: Every claim with its verdict, in the order of pages and lines.
-        messages: What must be mended, in the same order. The build fails unless it is empty.
+        messages: What must be mended. The build fails unless it is empty.
     """
 
     decisions: list[Decision] = field(default_factory=list)
@@ -64,8 +64,6 @@ def decide(pages: Mapping[str, Page], executions: Mapping[str, Execution]) -> Ou
     for page in pages.values():
         messages += [*page.messages, *_unknown_references(page, claims)]
         messages += _ways_to_pass_silently(page, executions.get(page.docname))
-    order = {docname: index for index, docname in enumerate(pages)}
-    messages.sort(key=lambda message: (order[message.docname], message.line))
     return Outcome(decisions, messages)
 
 
@@ -144,8 +142,8 @@ def _complaint(
             "or check.raises in it"
         )
     elif verdict is Verdict.UNDECIDED:
-        text = f"claim {claim.slug} must be decided by a cell, but {_why_no_evidence(execution)}"
-        text += f'; write `with claim("{claim.slug}") as check:` in a code cell of this page'
+        why = _why_undecided(claim.slug, execution)
+        text = f"claim {claim.slug} must be decided by a cell, but {why}"
     else:
         return
     yield Message(subtype, claim.docname, claim.line, text)
@@ -159,18 +157,23 @@ def _failures(evidence: Evidence) -> str:
     more = len(evidence.failures) - len(shown)
     shown += [f"{more} more"] if more else []
     lines = "".join(f"\n    {line}" for line in shown)
-    return f"{len(evidence.failures)} of {len(evidence.checks)} checks failed:{lines}\n    mend what regressed, or correct the claim"
+    return (
+        f"{len(evidence.failures)} of {len(evidence.checks)} checks failed:{lines}\n"
+        "    mend what regressed, or correct the claim"
+    )
 
 
-def _why_no_evidence(execution: Execution | None) -> str:
+def _why_undecided(slug: str, execution: Execution | None) -> str:
     if execution is None:
-        return "its page has no cells (its front matter must say `file_format: mystnb`)"
+        return "its page has no cells to run; write `file_format: mystnb` into its front matter"
     stops = [fault.line for fault in execution.faults if fault.subtype == "cell-error"]
-    return f"the cells stopped in line {stops[0]}" if stops else "no cell does"
+    if stops:
+        return f"the cells of its page stopped in line {stops[0]}; mend that cell first"
+    return f'no cell does; write `with claim("{slug}") as check:` in a code cell of its page'
 
 
 def _unknown_references(page: Page, claims: Mapping[str, Claim]) -> Iterator[Message]:
-    for reference in page.references:
+    for reference in dict.fromkeys(page.references):
         if reference.slug not in claims:
             hint = suggestion(close_names(reference.slug, claims))
             text = (

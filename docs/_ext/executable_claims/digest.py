@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from .model import Cell
 
@@ -58,7 +58,9 @@ def source_files(folder: Path) -> Iterator[Path]:
 
 def tree_digest(folder: Path) -> str:
     """Return the digest of all files under ``folder``, names included."""
-    return digest([[str(path.relative_to(folder)), file_digest(path)] for path in source_files(folder)])
+    return digest(
+        [[str(path.relative_to(folder)), file_digest(path)] for path in source_files(folder)]
+    )
 
 
 def installed_digest(folders: Iterable[str]) -> str:
@@ -102,7 +104,7 @@ class Surroundings:
     files: dict[str, str]
     packages: dict[str, str]
 
-    def key(self, cells: Iterable[Cell], folder: Path) -> str:
+    def key(self, cells: Sequence[Cell], folder: Path) -> str:
         """Return the key of a chapter.
 
         Args:
@@ -110,7 +112,7 @@ class Surroundings:
             folder: The folder that it is in: modules beside it can be imported too.
         """
         sources = [[cell.source, cell.options] for cell in cells]
-        text = "\n".join(source for source, _ in sources)
+        text = "\n".join(cell.source for cell in cells)
         named = {name: value for name, value in self.packages.items() if Path(name).name in text}
         beside = [[path.name, file_digest(path)] for path in sorted(folder.glob("*.py"))]
         common = {**asdict(self), "packages": named}

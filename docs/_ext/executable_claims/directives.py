@@ -11,7 +11,6 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
 from .chapters import ClaimOptions
-from .site import Site
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -23,9 +22,12 @@ if TYPE_CHECKING:
     from sphinx.builders import Builder
     from sphinx.environment import BuildEnvironment
 
+    from .discuss import Desk
+    from .site import Site
+
 
 class ClaimCard(nodes.General, nodes.Element):
-    """A claim in its page. Its first child is the sentence; the verdict comes when it is written."""
+    """A claim in its page: at first the sentence alone, the rest when the page is written."""
 
 
 class ClaimDirective(SphinxDirective):
@@ -69,6 +71,8 @@ class ClaimDomain(Domain):
     Attributes:
         site: Pages, results and verdicts of this build. Not kept from build to build: they are
             read anew from the pages and the store, so that they can't be stale.
+        desk: Makes the links of this build.
+        read_all: Whether this build reads all pages, because the last one did not end well.
     """
 
     name = "claim"
@@ -77,6 +81,8 @@ class ClaimDomain(Domain):
     initial_data = {"read": {}, "indexes": set(), "outcome": ""}  # noqa: RUF012
     data_version = 1
     site: Site
+    desk: Desk
+    read_all: bool = False
 
     @property
     def identities(self) -> dict[str, str]:
@@ -123,7 +129,9 @@ class ClaimDomain(Domain):
         if decision is None:
             return None
         claim = decision.claim
-        return make_refnode(builder, fromdocname, claim.docname, claim.slug, contnode, claim.sentence)
+        return make_refnode(
+            builder, fromdocname, claim.docname, claim.slug, contnode, claim.sentence
+        )
 
     def resolve_any_xref(
         self,

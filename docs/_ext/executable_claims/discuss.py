@@ -13,7 +13,7 @@ import yaml
 from .errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from .model import Decision
 
@@ -81,6 +81,44 @@ class Threads:
         return Thread(name, url, self.titles.get(name, ""))
 
 
+@dataclass(frozen=True)
+class Desk:
+    """Makes the links of a build.
+
+    Attributes:
+        repository: ``owner/name`` on GitHub for new issues; empty for none.
+        command: The command that reproduces a claim, with ``{slug}`` for the claim.
+        commit: Commit of the sources; empty when it is not known.
+        base: Address of the site; empty when it is not known.
+        address: Gives the address of a page relative to the site's.
+        threads: The known threads.
+    """
+
+    repository: str
+    command: str
+    commit: str
+    base: str
+    address: Callable[[str], str]
+    threads: Threads
+
+    def permalink(self, docname: str, anchor: str) -> str:
+        """Return the address of a place in a page."""
+        base = f"{self.base.rstrip('/')}/" if self.base else ""
+        return f"{base}{self.address(docname)}#{anchor}"
+
+    def reproduce(self, slug: str) -> str:
+        """Return the command that reproduces a claim."""
+        return self.command.format(slug=slug)
+
+    def issue_url(self, decision: Decision, versions: Mapping[str, str]) -> str:
+        """Return the address that opens a new issue about a claim."""
+        claim = decision.claim
+        permalink = self.permalink(claim.docname, claim.slug)
+        command = self.reproduce(claim.slug)
+        body = issue_body(decision, permalink, command, self.commit, versions)
+        return new_issue_url(self.repository, f"[{claim.slug}] {claim.sentence}", body)
+
+
 def new_issue_url(repository: str, title: str, body: str) -> str:
     """Return the address that opens a new issue on GitHub, filled in.
 
@@ -120,7 +158,10 @@ def issue_body(
     ]
     for check in evidence.checks if evidence else ():
         state = "passed" if check.passed else "FAILED"
-        lines.append(f"{state}: {check.what}: expected {_one_line(check.expected)}, got {_one_line(check.got)}")
+        lines.append(
+            f"{state}: {check.what}: expected {_one_line(check.expected)}, "
+            f"got {_one_line(check.got)}"
+        )
     for row in evidence.rows if evidence else ():
         parts = map(_one_line, (row.what, row.eager, row.static, row.difference or "same"))
         lines.append("{}: eager {}, static {}: {}".format(*parts))

@@ -59,7 +59,8 @@ class UnknownNameError(ClaimsError):
         self.name = name
         self.matches = close_names(name, known)
         super().__init__(
-            f"{what} must exist, but got {name!r}; {suggestion(self.matches)}list them with {list_with}"
+            f"{what} must exist, but got {name!r}; {suggestion(self.matches)}"
+            f"list them with {list_with}"
         )
 
 

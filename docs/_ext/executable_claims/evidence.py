@@ -97,10 +97,8 @@ class Checker:
         """Check that ``condition`` is true; ``what`` says what it means."""
         self._add(what, _truth(condition), "true", shown(condition))
 
-    def raises(
-        self, exception: type[BaseException], match: str = "", what: str = ""
-    ) -> _Raises:
-        """Return a context whose block must raise ``exception`` with a text that ``match`` finds."""
+    def raises(self, exception: type[BaseException], match: str = "", what: str = "") -> _Raises:
+        """Return a context that must raise ``exception``, with a text that ``match`` finds."""
         return _Raises(self, exception, match, what)
 
     def _add(
@@ -230,14 +228,14 @@ def _close(expected: Any, actual: Any, rtol: float, atol: float) -> bool:
         return (
             isinstance(actual, (list, tuple))
             and len(expected) == len(actual)
-            and all(_close(e, a, rtol, atol) for e, a in zip(expected, actual))
+            and all(_close(e, a, rtol, atol) for e, a in zip(expected, actual, strict=True))
         )
     if not isinstance(actual, (int, float, complex)):
         return False
     # Equality goes first: infinity minus infinity is not a number. Two of those are the same.
     if expected == actual or (expected != expected and actual != actual):
         return True
-    return abs(actual - expected) <= max(atol, rtol * abs(expected)) < math.inf
+    return bool(abs(actual - expected) <= max(atol, rtol * abs(expected)) < math.inf)
 
 
 def _caller(file: str = "") -> tuple[str, int]:
@@ -248,11 +246,15 @@ def _caller(file: str = "") -> tuple[str, int]:
     """
     frames = list(traceback.walk_stack(sys._getframe(1)))
     own = (__file__, contextmanager.__code__.co_filename)
-    outside = [(f.f_code.co_filename, line) for f, line in frames if f.f_code.co_filename not in own]
+    outside = [
+        (f.f_code.co_filename, line) for f, line in frames if f.f_code.co_filename not in own
+    ]
     return next((place for place in outside if place[0] == file), outside[0])
 
 
 def _raising_line(error: BaseException, file: str) -> int:
     """Return the innermost line of ``file`` that ``error`` passed."""
-    lines = [line for f, line in traceback.walk_tb(error.__traceback__) if f.f_code.co_filename == file]
+    lines = [
+        line for f, line in traceback.walk_tb(error.__traceback__) if f.f_code.co_filename == file
+    ]
     return lines[-1] if lines else 0

@@ -59,5 +59,7 @@ def applied(mutant: Mapping[str, str] | None) -> AbstractContextManager[Any]:
         return nullcontext()
     mutants = load_mutants(mutant["location"])
     if mutant["name"] not in mutants:
-        raise UnknownNameError("a mutant", mutant["name"], mutants, "executable_claims list --mutants")
+        raise UnknownNameError(
+            "a mutant", mutant["name"], mutants, "executable_claims list --mutants"
+        )
     return mutants[mutant["name"]].apply()

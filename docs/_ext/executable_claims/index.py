@@ -51,7 +51,9 @@ class ResolveIndex(SphinxPostTransform):
             counts[decision.verdict] += 1
         parts = [f"{count} {verdict_name(verdict)}" for verdict, count in counts.items()]
         total = _("{count} claims").format(count=len(decisions))
-        summary = nodes.paragraph("", ": ".join([total, ", ".join(parts)]), classes=["claim-totals"])
+        summary = nodes.paragraph(
+            "", ": ".join([total, ", ".join(parts)]), classes=["claim-totals"]
+        )
         return [summary, self._table(decisions)]
 
     def _table(self, decisions: list[Decision]) -> nodes.table:

@@ -33,7 +33,7 @@ def read_executed(text: str, path: str, result: str, config: MdParserConfig) -> 
     if execution is None:
         return notebook
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    for count, (cell, source) in enumerate(zip(code, execution.sources), start=1):
+    for count, (cell, source) in enumerate(zip(code, execution.sources, strict=False), start=1):
         if cell.source != source:
             break
         cell.execution_count = count

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 from .model import Kind, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from .decide import Outcome
+    from .discuss import Desk
     from .model import Decision
 
 FORMAT = 1
@@ -21,38 +22,37 @@ FORMAT = 1
 
 
 def outcome_json(
-    outcome: Outcome, project: str, commit: str, versions: Mapping[str, str], url: Callable[[str], str]
+    outcome: Outcome, project: str, versions: Mapping[str, str], desk: Desk
 ) -> dict[str, Any]:
     """Return the verdicts as JSON values, in the form that ``claims.schema.json`` describes.
 
     Args:
         outcome: The verdicts.
         project: Name of the project.
-        commit: Commit of the project's sources, or nothing when it is not known.
         versions: Versions of Python and of the named distributions.
-        url: Gives the address of a page, relative to the site's root.
+        desk: Makes the addresses of claims.
     """
     verdicts = Counter(decision.verdict.value for decision in outcome.decisions)
     kinds = Counter(decision.claim.kind.value for decision in outcome.decisions)
     return {
         "format": FORMAT,
         "project": project,
-        "commit": commit,
+        "commit": desk.commit,
         "versions": dict(versions),
         "totals": {
             "claims": len(outcome.decisions),
             "verdicts": {verdict.value: verdicts[verdict.value] for verdict in Verdict},
             "kinds": {kind.value: kinds[kind.value] for kind in Kind},
         },
-        "claims": [_claim_json(decision, url) for decision in outcome.decisions],
+        "claims": [_claim_json(decision, desk) for decision in outcome.decisions],
     }
 
 
-def _claim_json(decision: Decision, url: Callable[[str], str]) -> dict[str, Any]:
+def _claim_json(decision: Decision, desk: Desk) -> dict[str, Any]:
     claim, evidence = decision.claim, decision.evidence
     data = {**asdict(claim), "kind": claim.kind.value, "threads": list(claim.threads)}
     data["verdict"] = decision.verdict.value
-    data["url"] = f"{url(claim.docname)}#{claim.slug}"
+    data["url"] = f"{desk.address(claim.docname)}#{claim.slug}"
     data["evidence"] = json.loads(json.dumps(evidence.to_json())) if evidence else None
     return data
 

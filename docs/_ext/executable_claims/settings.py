@@ -88,6 +88,4 @@ def _checked(name: str, value: Any, default: Any) -> Any:
 
 
 def _wrong(name: str, must: str, got: object) -> ConfigurationError:
-    return ConfigurationError(
-        f"claims_{name} must {must}, but got {got!r}; correct it in conf.py"
-    )
+    return ConfigurationError(f"claims_{name} must {must}, but got {got!r}; correct it in conf.py")

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import ast
 import base64
+import ctypes
 import io
 import linecache
-import sys
 import traceback
 from contextlib import redirect_stderr, redirect_stdout
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from .model import Cell
 
 Output = dict[str, Any]
+
+_C = ctypes.CDLL(None)
+"""The C library of this process: its buffered output has no other way out."""
 
 
 class Outputs(list[Output]):
@@ -61,12 +64,16 @@ class _Stream(io.TextIOBase):
         return True
 
     def write(self, text: str) -> int:
+        self._shell.take_native_output()
         self._shell.outputs.stream(self._name, text)
         return len(text)
 
 
 class _Publisher(DisplayPublisher):
-    def publish(self, data: Any, metadata: Any = None, **_: Any) -> None:
+    shell: ChapterShell
+
+    def publish(self, data: Any, metadata: Any = None, *_: Any, **__: Any) -> None:
+        self.shell.take_native_output()
         self.shell.outputs.data("display_data", data, metadata)
 
     def clear_output(self, wait: bool = False) -> None:
@@ -74,11 +81,14 @@ class _Publisher(DisplayPublisher):
 
 
 class _DisplayHook(DisplayHook):
+    shell: ChapterShell
+
     def write_output_prompt(self) -> None:
         pass  # the count is part of the output itself
 
     def write_format_data(self, format_dict: Any, md_dict: Any = None) -> None:
         count = self.prompt_count
+        self.shell.take_native_output()
         self.shell.outputs.data("execute_result", format_dict, md_dict, execution_count=count)
 
     def finish_displayhook(self) -> None:
@@ -108,13 +118,30 @@ class _Compiler(CachingCompiler):
 
 
 class ChapterShell(InteractiveShell):
-    """Runs the cells of one chapter, one after another."""
+    """Runs the cells of one chapter, one after another.
 
-    def __init__(self, path: Path, shown_path: str, cells: Iterable[Cell]) -> None:
+    Args:
+        path: The chapter.
+        shown_path: Its path in tracebacks.
+        cells: Its code cells.
+        native: File to which the real stdout of the process is sent, if it is.
+    """
+
+    compile: _Compiler
+
+    def __init__(
+        self,
+        path: Path,
+        shown_path: str,
+        cells: Iterable[Cell],
+        native: io.BufferedRandom | None = None,
+    ) -> None:
         self.outputs = Outputs()
+        self._native = native
         config = Config()
         config.HistoryManager.enabled = False
-        super().__init__(
+        config.InlineBackend.figure_formats = {"svg"}
+        super().__init__(  # type: ignore[no-untyped-call]
             config=config,
             colors="NoColor",
             compiler_class=_Compiler,
@@ -122,7 +149,7 @@ class ChapterShell(InteractiveShell):
             displayhook_class=_DisplayHook,
         )
         # Only the one shell that says so is found by get_ipython() and by plotting libraries.
-        type(self)._instance = InteractiveShell._instance = self
+        InteractiveShell._instance = type(self)._instance = self  # type: ignore[assignment]
         self.compile.path = str(path)
         self.compile.shown_path = shown_path
         _show_only_code(str(path), cells)
@@ -137,8 +164,24 @@ class ChapterShell(InteractiveShell):
         leading = len(cell.source) - len(cell.source.lstrip("\n"))
         self.compile.offset = cell.line - 1 + leading
         with redirect_stdout(_Stream(self, "stdout")), redirect_stderr(_Stream(self, "stderr")):
-            result = self.run_cell(cell.source, store_history=True)
+            result: Any = self.run_cell(  # type: ignore[no-untyped-call]
+                cell.source, store_history=True
+            )
+        self.take_native_output()
         return self.outputs, result.error_before_exec or result.error_in_exec
+
+    def take_native_output(self) -> None:
+        """Add what C++ code or a child process has written to the real stdout since last time."""
+        if self._native is None:
+            return
+        _C.fflush(None)
+        self._native.seek(0)
+        text = self._native.read().decode(errors="replace")
+        self._native.truncate(0)
+        self.outputs.stream("stdout", text)
+
+    def enable_gui(self, gui: str | None = None) -> None:
+        """Accept the choice of a plotting backend: figures are always outputs of their cell."""
 
     def error_line(self, error: BaseException) -> int | None:
         """Return the innermost line of the chapter that ``error`` passed."""
@@ -167,12 +210,3 @@ def _show_only_code(path: str, cells: Iterable[Cell]) -> None:
         lines += [line + "\n" for line in cell.source.splitlines()]
     # Without a modification time, linecache never drops the entry.
     linecache.cache[path] = (sum(map(len, lines)), None, lines, path)
-
-
-def flush_native_output(outputs: Outputs, file: io.BufferedRandom) -> None:
-    """Move what C++ code or a child process wrote to the real stdout into the outputs."""
-    sys.stdout.flush()
-    file.seek(0)
-    outputs.stream("stdout", file.read().decode(errors="replace"))
-    file.seek(0)
-    file.truncate()

@@ -6,6 +6,7 @@ The build and the command line both hold one of these. It runs what is stale and
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,12 +14,13 @@ from .cells import Job
 from .chapters import Page, read_page
 from .decide import Outcome, decide
 from .digest import OWN_FOLDER, Surroundings, digest, look_around
+from .discuss import Threads
 from .execution import Order, Setting, run_orders
 from .model import Message
 from .store import Execution, prune, read_result, result_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from myst_parser.config.main import MdParserConfig
 
@@ -35,6 +37,7 @@ class Site:
         pages: Every page by its name.
         executions: The results of the chapters, by page.
         outcome: The verdicts, once :meth:`judge` was called.
+        notebooks: Pages that are notebook files, which chapters must not be.
     """
 
     root: Path
@@ -42,6 +45,7 @@ class Site:
     pages: dict[str, Page] = field(default_factory=dict)
     executions: dict[str, Execution] = field(default_factory=dict)
     outcome: Outcome = field(default_factory=Outcome)
+    notebooks: list[str] = field(default_factory=list)
 
     @property
     def store(self) -> Path:
@@ -60,6 +64,13 @@ class Site:
             for docname, path in sorted(paths.items())
             if path.suffix == ".md"
         }
+        self.notebooks = [name for name, path in sorted(paths.items()) if path.suffix == ".ipynb"]
+
+    @cached_property
+    def threads(self) -> Threads:
+        """The public threads that the project knows."""
+        name = self.settings.threads
+        return Threads.load(self.root / name) if name else Threads({}, {})
 
     @property
     def chapters(self) -> dict[str, Page]:
@@ -79,7 +90,7 @@ class Site:
         Returns:
             The names of the chapters that were run.
         """
-        around = self._look_around()
+        around = self.look_around()
         chapters = self.chapters
         prune(self.store, chapters)
         orders = {}
@@ -97,7 +108,32 @@ class Site:
     def judge(self) -> Outcome:
         """Give all verdicts, and check once more that nothing changed since the cells ran."""
         self.outcome = decide(self.pages, self.executions)
-        around = self._look_around()
+        self.outcome.messages += [*self._stored_outputs(), *self._stale(), *self._unknown_threads()]
+        self.outcome.messages.sort(key=lambda message: (message.docname, message.line))
+        return self.outcome
+
+    def _stored_outputs(self) -> Iterator[Message]:
+        for docname in self.notebooks:
+            text = (
+                "a chapter must be a Markdown page, whose cells run in every build, but got a "
+                "notebook file, which shows the outputs stored in it; convert it"
+            )
+            yield Message("silent-pass", docname, 1, text)
+
+    def _unknown_threads(self) -> Iterator[Message]:
+        for page in self.pages.values():
+            for claim in page.claims:
+                for name in claim.threads:
+                    if self.threads.find(name) is None:
+                        known = ", ".join(self.threads.repositories) or "none"
+                        text = (
+                            f"the threads of claim {claim.slug} must be repository#number, with a "
+                            f"repository of claims_threads ({known}), but got {name!r}; correct it"
+                        )
+                        yield Message("malformed", page.docname, claim.line, text)
+
+    def _stale(self) -> Iterator[Message]:
+        around = self.look_around()
         for docname, page in self.chapters.items():
             execution = self.executions.get(docname)
             changed = execution.changed(self.root, around.packages) if execution else ["its result"]
@@ -108,8 +144,7 @@ class Site:
                     "the results of a chapter must come from the files as they are, but "
                     f"{', '.join(changed)} changed since its cells ran; build again"
                 )
-                self.outcome.messages.append(Message("stale", docname, 1, text))
-        return self.outcome
+                yield Message("stale", docname, 1, text)
 
     def job(self, page: Page, key: str, around: Surroundings) -> Job:
         """Return what running a chapter takes."""
@@ -130,9 +165,12 @@ class Site:
     def identity(self, docname: str) -> str:
         """Return a digest of a chapter's result: pages are read anew when it changes."""
         execution = self.executions.get(docname)
-        return digest([execution.key, execution.outputs, len(execution.faults)]) if execution else ""
+        return (
+            digest([execution.key, execution.outputs, len(execution.faults)]) if execution else ""
+        )
 
-    def _look_around(self) -> Surroundings:
+    def look_around(self) -> Surroundings:
+        """Take the digests that all chapters share."""
         return look_around(self.root, self.settings.depends, self.settings.environment)
 
     def _is_fresh(self, docname: str, key: str, around: Surroundings) -> bool:

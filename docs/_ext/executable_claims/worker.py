@@ -94,7 +94,9 @@ class Launcher:
                 chapter = Job.from_json(job["chapter"])
                 with applied(job.get("mutant")):
                     result = run_chapter(
-                        chapter, lambda cell: self.send("cell", name=job["name"], line=cell.line), output
+                        chapter,
+                        lambda cell: self.send("cell", name=job["name"], line=cell.line),
+                        output,
                     )
                 write_result(Path(job["result"]), result)
             code = 0
@@ -115,7 +117,7 @@ def _native_output(log: Path) -> Any:
 
 def _prepare(request: dict[str, Any]) -> None:
     """Make the launcher ready to fork: import what is slow, keep project bytecode honest."""
-    # By default Python trusts bytecode by time stamp and size, which an edit can leave as they were.
+    # By default Python trusts bytecode by time stamp and size, which an edit can leave unchanged.
     for folder in request["sources"]:
         for path in source_files(Path(folder)):
             if path.suffix == ".py":
@@ -147,7 +149,7 @@ def main() -> None:
 
 def _read_line() -> bytes:
     """Read the request without buffering what follows it: the end of the input is a signal."""
-    parts = []
+    parts: list[bytes] = []
     while not (parts and parts[-1].endswith(b"\n")):
         part = os.read(0, 1 << 16)
         if not part:

@@ -5,3 +5,4 @@ nitpicky = True
 project = "Green"
 claims_repository = "example/example"
 claims_depends = ["shapes"]
+exclude_patterns = ["_build"]

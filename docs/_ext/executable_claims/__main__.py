@@ -1,0 +1,10 @@
+"""The command line: ``python -m executable_claims``."""
+
+from __future__ import annotations
+
+import sys
+
+from .cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())
