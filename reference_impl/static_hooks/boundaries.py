@@ -165,8 +165,10 @@ def _hook(delegation: Delegation, this: Run, late: _Captured) -> Callable[..., p
 
     def hook(gradient: paddle.Tensor) -> paddle.Tensor:
         captured = [late.tensors[index] for index in delegation.outputs]
-        with callbacks.aborting():
+        try:
             return callbacks.call(entry, placed, this, gradient, captured)
+        except BaseException as error:
+            callbacks.abort(error)
 
     return hook
 

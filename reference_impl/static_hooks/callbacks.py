@@ -13,7 +13,7 @@ import itertools
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
 from weakref import WeakValueDictionary
 
 import paddle
@@ -24,6 +24,7 @@ from .errors import HookAborted, HookTypeError, HookValueError, add_note
 from .registration import Placed, Registration, Registry, Run
 
 _keys = itertools.count(1)
+_IN_ORDER = "FLAGS_enable_pir_in_executor_trace_run"
 # The program that holds the operation keeps its callbacks alive (`Registry.callbacks`).
 _LIVE: WeakValueDictionary[int, Callback] = WeakValueDictionary()
 # Exceptions raised by bodies, waiting for the caller of `backward()`.
@@ -64,43 +65,42 @@ def call(
     Raises:
         HookTypeError, HookValueError: the body returned something unusable.
     """
-    own = paddle.assign(gradient)  # the body may keep or change it; the executor reuses memory
+    own = gradient.clone()  # the body may keep or change it; the executor reuses memory
     if registration.is_removed_in(run):
         return own
     own.stop_gradient = False
-    arguments = run.arguments if run is not None else ()
     try:
-        with (
-            paddle.amp.auto_cast(enable=False),
-            captures.swapped(placed.slots, captured, arguments),
-        ):
+        if placed.slots:
+            arguments = run.arguments if run is not None else ()
+            with captures.swapped(placed.slots, captured, arguments):
+                result = placed.hook(own)
+        else:
             result = placed.hook(own)
-        if result is not None:
-            check(placed.hook, result, gradient, paddle.Tensor)
+        if result is None or result is own:
+            return own.detach()
+        check(placed.hook, result, gradient, paddle.Tensor)
+        return result.detach().clone()
     except BaseException as error:
         name = bodies.name_of(placed.hook)
         add_note(error, f"in backward hook {name!r}, registered at {registration.site}")
         raise
-    return own.detach() if result is None else paddle.assign(result.detach())
 
 
 def check(hook: Any, result: Any, gradient: Any, kind: type) -> None:
     """Refuse a result that is not a tensor of the gradient's shape and dtype."""
-    name = bodies.name_of(hook)
     if not isinstance(result, kind):
-        raise HookTypeError(
-            f"backward hook {name!r} must return a tensor or None, but got {type(result).__name__}"
-        )
-    if list(result.shape) != list(gradient.shape):
-        raise HookValueError(
-            f"backward hook {name!r} must return a tensor of shape {list(gradient.shape)}, "
-            f"but got {list(result.shape)}"
-        )
+        got = type(result).__name__
+        raise HookTypeError(f"{_must_return(hook)} a tensor or None, but got {got}")
+    if result.shape != gradient.shape:
+        must, got = list(gradient.shape), list(result.shape)
+        raise HookValueError(f"{_must_return(hook)} a tensor of shape {must}, but got {got}")
     if result.dtype != gradient.dtype:
-        raise HookValueError(
-            f"backward hook {name!r} must return a tensor of dtype {gradient.dtype}, "
-            f"but got {result.dtype}"
-        )
+        must, got = gradient.dtype, result.dtype
+        raise HookValueError(f"{_must_return(hook)} a tensor of dtype {must}, but got {got}")
+
+
+def _must_return(hook: Any) -> str:
+    return f"backward hook {bodies.name_of(hook)!r} must return"
 
 
 def emit(
@@ -128,18 +128,20 @@ def _meta(token: Any, key: Any, gradient: Any, *captured: Any) -> Any:
 
 
 def _dispatch(token: Any, key: Any, gradient: Any, *captured: Any) -> Any:
-    with aborting(), paddle.base.dygraph.base.guard():
-        return token, _LIVE[int(key)](gradient, captured)
-
-
-@contextmanager
-def aborting() -> Iterator[None]:
-    """Stop the executor on an exception, which a C++ frame would lose, and keep it for the caller."""
     try:
-        yield
+        callback = _LIVE[key.item()]
+        if paddle.in_dynamic_mode():
+            return token, callback(gradient, captured)
+        with paddle.base.dygraph.base.guard():
+            return token, callback(gradient, captured)
     except BaseException as error:
-        _FAILURES.append(error)
-        raise HookAborted("a backward hook raised; its exception follows") from None
+        abort(error)
+
+
+def abort(error: BaseException) -> NoReturn:
+    """Stop the executor on an exception, which a C++ frame would lose, and keep it for the caller."""
+    _FAILURES.append(error)
+    raise HookAborted("a backward hook raised; its exception follows") from None
 
 
 _lock = threading.Lock()
@@ -149,3 +151,22 @@ def take_failure() -> BaseException | None:
     """Take the exception that a body raised, if one did."""
     with _lock:
         return _FAILURES.pop(0) if _FAILURES else None
+
+
+@contextmanager
+def in_callers_thread() -> Iterator[None]:
+    """Let programs that start inside run their operations one by one in this thread.
+
+    Paddle's executor otherwise hands each operation to a thread of a pool: ten times slower for a
+    callback, and a hook would not see the caller's thread-local state, as it does in eager mode.
+    The executor reads the flag when it runs a program for the first time.
+    """
+    if not _LIVE:
+        yield
+        return
+    before = paddle.get_flags(_IN_ORDER)
+    paddle.set_flags({_IN_ORDER: True})
+    try:
+        yield
+    finally:
+        paddle.set_flags(before)

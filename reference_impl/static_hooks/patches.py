@@ -166,7 +166,8 @@ def _raising(original: Callable[..., Any]) -> Callable[..., Any]:
 
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
-            return original(*args, **kwargs)
+            with callbacks.in_callers_thread():
+                return original(*args, **kwargs)
         except BaseException:
             failure = callbacks.take_failure()
             if failure is None:
