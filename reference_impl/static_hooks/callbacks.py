@@ -10,6 +10,7 @@ from being merged, and keeps a callback whose gradient nobody needs from being p
 from __future__ import annotations
 
 import itertools
+import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ from typing import Any, NoReturn
 from weakref import WeakValueDictionary
 
 import paddle
+from paddle.base.libpaddle.pir import Operation
 from paddle.pir import Value
 
 from . import bodies, captures
@@ -24,6 +26,7 @@ from .errors import HookAborted, HookTypeError, HookValueError, add_note
 from .registration import Placed, Registration, Registry, Run
 
 _keys = itertools.count(1)
+_NAME = "static_hook_"
 _IN_ORDER = "FLAGS_enable_pir_in_executor_trace_run"
 # The program that holds the operation keeps its callbacks alive (`Registry.callbacks`).
 _LIVE: WeakValueDictionary[int, Callback] = WeakValueDictionary()
@@ -111,12 +114,17 @@ def emit(
     names = ["token", "key", "gradient", *(f"captured{i}" for i in range(len(captured)))]
     return paddle._C_ops._run_python_op(
         *(token, key, gradient, *captured),
-        name=f"static_hook_{len(captured)}",
+        name=f"{_NAME}{len(captured)}",
         input_names=names,
         output_names=["next_token", "new_gradient"],
         attrs={"infer_meta_fn_ptr": _meta, "fn_ptr": _dispatch},
         inplace_map={},
     )
+
+
+def is_callback(op: Operation) -> bool:
+    """Tell whether an operation of a program calls a hook back."""
+    return op.name().startswith(f"py_op.{_NAME}")
 
 
 def _like(tensor: Any) -> Any:
@@ -135,7 +143,20 @@ def _dispatch(token: Any, key: Any, gradient: Any, *captured: Any) -> Any:
         with paddle.base.dygraph.base.guard():
             return token, callback(gradient, captured)
     except BaseException as error:
+        _silence_once()
         abort(error)
+
+
+def _silence_once() -> None:
+    """Keep Paddle from printing the abort: it hands the exception of a Python operation to sys.excepthook."""
+    previous = sys.excepthook
+
+    def excepthook(kind: type[BaseException], error: BaseException, trace: Any) -> None:
+        sys.excepthook = previous
+        if kind is not HookAborted:
+            previous(kind, error, trace)
+
+    sys.excepthook = excepthook
 
 
 def abort(error: BaseException) -> NoReturn:

@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from threading import RLock
 from typing import Any
 
+from paddle.jit.dy2static.utils import UndefinedVar
 from paddle.pir import Value
 
 # A body reaches further than this only through data structures that no hook needs.
@@ -69,6 +70,13 @@ def find(hook: Callable[..., Any], containers: Sequence[Any] = ()) -> list[Slot]
 def values(slots: Sequence[Slot]) -> list[Value]:
     """List the values that the slots hold, one entry per occurrence."""
     return [value for slot in slots if slot.argument is None for value in _leaves(slot.content)]
+
+
+def undefined_names(hook: Callable[..., Any]) -> list[str]:
+    """List the free variables that AST conversion took back when it left a branch."""
+    code, closure = getattr(hook, "__code__", None), getattr(hook, "__closure__", None) or ()
+    named = zip(code.co_freevars, closure, strict=True) if code else ()
+    return [name for name, cell in named if isinstance(_contents(cell), UndefinedVar)]
 
 
 def containers_in(arguments: Sequence[Any]) -> list[Any]:
@@ -128,6 +136,13 @@ def _rebuilt(content: Any, supply: Iterator[Any]) -> Any:
     return content
 
 
+def _contents(cell: types.CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # a variable that is not assigned
+        return None
+
+
 class _Finder:
     def __init__(self, containers: dict[int, int]) -> None:
         self.slots: list[Slot] = []
@@ -160,11 +175,7 @@ class _Finder:
     def _function(self, function: types.FunctionType, depth: int) -> None:
         names = names_in(function)
         for cell in function.__closure__ or ():
-            try:
-                content = cell.cell_contents
-            except ValueError:  # a variable that was never assigned
-                continue
-            self._slot(cell, _CELL, content, names, depth)
+            self._slot(cell, _CELL, _contents(cell), names, depth)
         if function.__defaults__:
             for index, content in enumerate(function.__defaults__):
                 if any(True for _ in _leaves(content)):

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from static_hooks.records import Array, Run
-from static_hooks.runs import MODES, Runner, argument
+from .records import Array, Run
+from .runs import MODES, Runner, argument
 
 # (relative, absolute) by dtype. The 16-bit types allow a few units in the last place: a compiler
 # may fuse what eager mode rounds one operation at a time.
@@ -60,7 +60,7 @@ class Report:
             f"{run.mode}: {what}: must be {must} but got {got}"
             for run in others
             for what, must, got in _facts(first, run)
-            if not _same(must, got)
+            if not same(must, got)
         )
 
     @property
@@ -76,7 +76,7 @@ class Report:
                 what if len(others) == 1 else f"{run.mode}: {what}",
                 str(must),
                 str(got),
-                "" if _same(must, got) else "differs",
+                "" if same(must, got) else "differs",
             )
             for run in others
             for what, must, got in _facts(first, run)
@@ -146,7 +146,8 @@ def _facts(first: Run, other: Run) -> Iterator[tuple[str, Any, Any]]:
     yield "log", first.log, other.log
 
 
-def _same(must: Any, got: Any) -> bool:
+def same(must: Any, got: Any) -> bool:
+    """Tell whether two results are the same: numbers within `TOLERANCES`, NaN never."""
     if isinstance(must, Array) and isinstance(got, Array):
         relative, absolute = TOLERANCES.get(must.dtype, (0, 0))
         return (must.dtype, must.values.shape) == (got.dtype, got.values.shape) and np.allclose(
@@ -154,6 +155,8 @@ def _same(must: Any, got: Any) -> bool:
         )
     if isinstance(must, float) and isinstance(got, float):
         return bool(np.isclose(got, must, *TOLERANCES["float32"]))
+    if isinstance(must, dict) and isinstance(got, dict):
+        return must.keys() == got.keys() and all(same(must[key], got[key]) for key in must)
     if isinstance(must, (list, tuple)) and type(must) is type(got):
-        return len(must) == len(got) and all(map(_same, must, got))
+        return len(must) == len(got) and all(map(same, must, got))
     return type(must) is type(got) and bool(must == got)

@@ -60,6 +60,11 @@ class Walk:
     def reach(self, op: Operation) -> None:
         """Fire the hooks on the results of `op`; its consumers have all been walked."""
         results = list(_tensors(op))
+        if callbacks.is_callback(op) and any(self._has_gradient(value) for value in results):
+            raise UnsupportedHookError(
+                "a hook that is called back must not be differentiated, but paddle.grad ran it inside "
+                "the function that is being traced; make its body tensor operations alone"
+            )
         here = [(e, value) for value in results for e in self.hooked.get(value, [])]
         if here and any(self._has_gradient(value) for value in results):
             here.sort(key=lambda pair: self.registry.entries.index(pair[0]))

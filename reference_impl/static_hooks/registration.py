@@ -11,7 +11,7 @@ import types
 import warnings
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import paddle
@@ -20,7 +20,7 @@ from paddle.base.dygraph.tensor_patch_methods import TensorHookRemoveHelper
 from paddle.pir import Value
 
 from . import bodies, captures, source
-from .errors import HookTypeError
+from .errors import HookTypeError, UnsupportedHookError
 
 _ATTRIBUTE = "_static_hooks_registry"
 _CONTAINERS = "_static_hooks_containers"
@@ -61,6 +61,8 @@ class Registration:
     latest_run: Run | None = None
     eager_handle: TensorHookRemoveHelper | None = None
     placed: Placed | None = None
+    # What a hook captures inside a branch is gone from its variables when the branch is traced.
+    in_branch: list[captures.Slot] = field(default_factory=list)
 
     @property
     def site(self) -> str:
@@ -76,10 +78,18 @@ class Registration:
         """See what `place` would settle now; in the middle of tracing it may still change."""
         hook = source.restore(self.raw)
         owner = self.origin[1] if self.origin else None
-        decision = bodies.decide(hook, owner)
+        with captures.swapped(self.in_branch, captures.values(self.in_branch)):
+            decision = bodies.decide(hook, owner)
+            slots = captures.find(hook, registry.containers)
+            undefined = captures.undefined_names(hook)
+        if undefined:
+            raise UnsupportedHookError(
+                f"hook registered at {self.site}: {undefined[0]!r} must be assigned in the branch "
+                "before the hook is registered, but got nothing yet; register the hook after it"
+            )
         if decision.traced and self.is_kept:
             decision = bodies.Decision(False, "its handle is kept, so it may be removed later")
-        return Placed(hook, decision, captures.find(hook, registry.containers))
+        return Placed(hook, decision, slots)
 
     @property
     def is_kept(self) -> bool:
@@ -225,9 +235,17 @@ def record(program: paddle.static.Program, target: Any, hook: Callable[..., Any]
     entry = Registration(target, hook, file, line, origin=source.keep_alive(hook))
     handle = HookHandle(entry)
     entry.handle = weakref.ref(handle)
-    bodies.check_forced(source.restore(hook))
+    restored = source.restore(hook)
+    bodies.check_forced(restored)
+    if _is_in_branch(target):
+        entry.in_branch = captures.find(restored)
     registry.entries.append(entry)
     return handle
+
+
+def _is_in_branch(target: Any) -> bool:
+    operation = target.get_defining_op() if isinstance(target, Value) else None
+    return operation is not None and operation.get_parent_block().parent_block is not None
 
 
 def carry_over(traced: paddle.static.Program, clone: paddle.static.Program) -> None:

@@ -22,7 +22,7 @@ from paddle.jit.sot.utils.envs import ENV_MIN_GRAPH_SIZE, ENV_SOT_COLLECT_INFO
 from paddle.jit.sot.utils.info_collector import InfoCollector, InfoType
 from paddle.utils.environments import EnvironmentVariableGuard
 
-from static_hooks.records import Array, Call, Run, array_of, dtype_of, observed
+from .records import Array, Call, Run, array_of, dtype_of, observed
 
 MODES = ("eager", "ast", "sot", "program")
 
@@ -81,7 +81,7 @@ class Runner:
         return Run(self.mode, **found, calls=calls, **graphs)
 
     def _counted(self) -> AbstractContextManager[dict[str, Any]]:
-        return _compiling() if self.mode == "sot" else nullcontext({})
+        return compiling() if self.mode == "sot" else nullcontext({})
 
     def _once(self) -> dict[str, Any]:
         """Run all rounds from a fresh state."""
@@ -91,7 +91,7 @@ class Runner:
             paddle.seed(self.seed)
             (self._program if self.mode == "program" else self._called)(found)
         except Exception as error:  # whatever the function raises is a result
-            found["error"] = _told(error)
+            found["error"] = told(error)
         finally:
             paddle.set_rng_state(state)
         found["log"] = list(found["log"])
@@ -168,7 +168,7 @@ def _loss(outputs: Sequence[Any]) -> Any:
     return functools.reduce(operator.add, sums) if sums else None
 
 
-def _told(error: Exception) -> str:
+def told(error: Exception) -> str:
     """Return type and first line; of an error in converted code, the line of the error itself."""
     kind = type(error).__name__
     lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [""]
@@ -191,7 +191,7 @@ def _static_graph() -> Iterator[None]:
 
 
 @contextmanager
-def _compiling() -> Iterator[dict[str, Any]]:
+def compiling() -> Iterator[dict[str, Any]]:
     """Let SOT compile frames of any size, from empty caches, and count graphs and breaks."""
     collected = InfoCollector().get_info_dict(InfoType.E2E_INFO)
     users = collected.pop("BreakGraphReasonInfo", None)
