@@ -75,7 +75,7 @@ def _make_plan(layer: PartialProgramLayer) -> Plan:
         elif entry.target in pickers:
             pick = pickers[entry.target]
         else:
-            if entry.is_kept or any(slot.argument is not None for slot in slots):
+            if entry.kept_handle() is not None or any(slot.argument is not None for slot in slots):
                 plan.per_run.append(entry)
             continue
         found = captures.values(slots)
@@ -143,10 +143,14 @@ def run(
     late = _Captured()
     for delegation in plan.delegations:
         tensor = delegation.tensor(inputs, parameters)
-        delegation.registration.eager_handle = tensor.register_hook(_hook(delegation, this, late))
+        eager = tensor.register_hook(_hook(delegation, this, late))
+        handle = delegation.registration.kept_handle()
+        if handle is not None:
+            handle.follow(eager)
     results = execute()
     if layer.training and plan.captured:
-        late.tensors = results[len(results) - len(plan.captured) :]
+        # Detached: a hook that held the graph would keep it, and itself, alive for ever.
+        late.tensors = [tensor.detach() for tensor in results[len(results) - len(plan.captured) :]]
         results = results[: len(results) - len(plan.captured)]
     if plan.per_run:
         _announce(this, layer, plan, results)

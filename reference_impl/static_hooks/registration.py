@@ -59,7 +59,6 @@ class Registration:
     removed: bool = False
     origin: tuple[Any, ...] = ()
     latest_run: Run | None = None
-    eager_handle: TensorHookRemoveHelper | None = None
     placed: Placed | None = None
     # What a hook captures inside a branch is gone from its variables when the branch is traced.
     in_branch: list[captures.Slot] = field(default_factory=list)
@@ -87,14 +86,13 @@ class Registration:
                 f"hook registered at {self.site}: {undefined[0]!r} must be assigned in the branch "
                 "before the hook is registered, but got nothing yet; register the hook after it"
             )
-        if decision.traced and self.is_kept:
+        if decision.traced and self.kept_handle() is not None:
             decision = bodies.Decision(False, "its handle is kept, so it may be removed later")
         return Placed(hook, decision, slots)
 
-    @property
-    def is_kept(self) -> bool:
-        """Tell whether someone still holds the handle."""
-        return self.handle is not None and self.handle() is not None
+    def kept_handle(self) -> HookHandle | None:
+        """Return the handle, if someone still holds it."""
+        return self.handle() if self.handle is not None else None
 
     def is_removed_in(self, run: Run | None) -> bool:
         """Tell whether the hook is off for a run."""
@@ -119,6 +117,13 @@ class HookHandle(TensorHookRemoveHelper):
 
     def __init__(self, registration: Registration) -> None:
         self._registration = registration
+        # The handle of the latest run, for a hook on an eager tensor. The registration must not hold
+        # it: it holds the tensor, which holds the hook, where no garbage collector can look.
+        self._eager: TensorHookRemoveHelper | None = None
+
+    def follow(self, eager: TensorHookRemoveHelper) -> None:
+        """Act on the eager tensor that the latest run registered the hook on."""
+        self._eager = eager
 
     @paddle.jit.marker.unified
     def remove(self) -> bool:
@@ -128,8 +133,8 @@ class HookHandle(TensorHookRemoveHelper):
             True if it was registered; False, with a RuntimeWarning as in eager mode, if it was not.
         """
         entry = self._registration
-        if entry.eager_handle is not None:
-            return entry.eager_handle.remove()
+        if self._eager is not None:
+            return self._eager.remove()
         if entry.is_removed_in(entry.latest_run):
             message = _GONE.format(hook=bodies.name_of(entry.raw), site=entry.site)
             warnings.warn(message, RuntimeWarning, stacklevel=2)
