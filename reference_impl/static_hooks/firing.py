@@ -228,7 +228,10 @@ def around_prune_ops(original: Callable[..., Any]) -> Callable[..., Any]:
         registry = registration.of(total_ops[0].get_parent_block().program) if total_ops else None
         if registry is not None:
             if registry.full_backward and inputs_set:
-                inputs_set.update(registry.resolve(entry.target) for entry in registry.active())
+                for entry in registry.active():
+                    home = registry.resolve(entry.target).get_defining_op()
+                    # All results: Paddle's pruning stops at an operation with a wanted result.
+                    inputs_set.update(home.results() if home is not None else ())
             outputs_set.update(registry.tokens)
         return original(total_ops, inputs_set, outputs_set, no_grad_set)
 
