@@ -24,13 +24,16 @@ _PADDLE = str(Path(paddle.__file__).parent)
 _WIDTH, _HEIGHT, _GAP_X, _GAP_Y, _MARGIN = 132, 42, 12, 26, 14
 _LETTERS = 22  # of small print, in a box
 _FOLDED = ("builtin.combine", "builtin.split", "builtin.slice", "pd_op.full")
+# Themes put a light ground behind outputs in dark mode; these colours follow the theme themselves.
+_PAGE = """.text_html:has(> .program) { background: none !important; padding: 0 !important }
+.program > div { overflow-x: auto }"""
 _FONT = "var(--pst-font-family-base, system-ui, sans-serif)"
 _INK = "var(--pst-color-text-base, CanvasText)"
 _MUTED = "var(--pst-color-text-muted, GrayText)"
 _SURFACE = "var(--pst-color-surface, Canvas)"
 _HOOK_SURFACE = "var(--pst-color-warning-bg, #fff3cd)"
 _EDGE = {
-    "forward": "var(--pst-color-border, GrayText)",
+    "forward": "var(--pst-color-text-muted, GrayText)",
     "backward": "var(--pst-color-primary, GrayText)",
     "hook": "var(--pst-color-warning, #b35900)",
 }
@@ -89,7 +92,7 @@ class Drawing:
     def _repr_html_(self) -> str:
         svg = ET.tostring(_svg(self), encoding="unicode")
         return (
-            f'<figure><div tabindex="0" style="overflow-x: auto">{svg}</div>'
+            f'<style>{_PAGE}</style><figure class="program"><div tabindex="0">{svg}</div>'
             f"<figcaption>{html.escape(self.title)}</figcaption></figure>"
         )
 
@@ -101,9 +104,6 @@ def draw(function: Callable[..., Any], *inputs: Any, title: str = "") -> Drawing
         function: A function or a Layer; traced as one graph, whether or not it has been before.
         inputs: What it is called with; a gradient flows to inputs that don't stop it.
         title: What the picture shows; the function's name, if not given.
-
-    Returns:
-        The picture.
     """
     static = paddle.jit.to_static(function, full_graph=True)
     called = static.forward if isinstance(static, paddle.nn.Layer) else static
@@ -168,8 +168,7 @@ def _constants(op: Operation) -> list[float]:
 def _origin(callstack: Sequence[str]) -> tuple[str, bool]:
     """Return the line of user code that made an operation, and whether the builder called it.
 
-    Args:
-        callstack: Places and lines of code in turn, the outermost first.
+    The stack has places and lines of code in turn, the outermost first.
     """
     frames = list(zip(callstack[::2], callstack[1::2], strict=False))
     for place, line in reversed(frames):
@@ -270,9 +269,8 @@ def _edge(
         tip = f"{x1 - 4} {y1 - down * 7} {x1 + 4} {y1 - down * 7}"
     colour = _EDGE["hook" if "hook" in (node.role, before.role) else node.role]
     style = f"stroke: {colour}; fill: none; stroke-width: 1.6"
-    if crosses:
-        style += "; stroke-dasharray: 4 3"
-    ET.SubElement(svg, "path", d=f"M {x0} {y0} {curve}", style=style)
+    path = ET.SubElement(svg, "path", d=f"M {x0} {y0} {curve}", style=style)
+    path.set("stroke-dasharray", "4 3" if crosses else "none")
     if node.name:
         ET.SubElement(svg, "polygon", points=f"{x1} {y1} {tip}", style=f"fill: {colour}")
 
