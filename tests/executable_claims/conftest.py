@@ -7,11 +7,15 @@ import json
 import re
 import shutil
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from sphinx.testing.util import SphinxTestApp
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ROOTS = Path(__file__).parent.parent / "roots"
 
@@ -80,12 +84,13 @@ class Project:
             app.build()
         finally:
             app.cleanup()
+        told = re.sub(r"\x1b\[[0-9;]*m", "", status.getvalue())
         return Build(
             app.statuscode,
             self._split(warning.getvalue()),
-            sorted(re.findall(r"ran the cells of (\S+)", status.getvalue())),
-            sorted(set(re.findall(r"reading sources\.\.\. \[ *\d+%\] (\S+)", status.getvalue()))),
-            sorted(set(re.findall(r"writing output\.\.\. \[ *\d+%\] (\S+)", status.getvalue()))),
+            sorted(re.findall(r"ran the cells of (\S+)", told)),
+            sorted(re.findall(r"reading sources\.\.\. \[ *\d+%\] (\S+)", told)),
+            sorted(re.findall(r"writing output\.\.\. \[ *\d+%\] (\S+)", told)),
             Path(app.outdir),
         )
 
@@ -96,6 +101,11 @@ class Project:
         parts = [text[start:end].strip() for start, end in zip(starts, ends, strict=True)]
         return [part.replace(": WARNING: ", ": ", 1) for part in parts]
 
+    def copy(self, root: Path) -> Project:
+        """Return a copy of the project as it is now, results included."""
+        shutil.copytree(self.root, root)
+        return Project(root, self.overrides)
+
     def edit(self, name: str, old: str, new: str) -> None:
         """Replace a part of a file, which must be there once."""
         path = self.root / name
@@ -104,26 +114,23 @@ class Project:
         path.write_text(text.replace(old, new), encoding="utf-8")
 
 
+def _copy(name: str, folder: Path) -> Project:
+    return Project(ROOTS / f"test-{name}").copy(folder / name)
+
+
+@pytest.fixture(scope="session")
+def copy_project() -> Callable[[str, Path], Project]:
+    """Return a function that copies the project called ``name`` into a folder."""
+    return _copy
+
+
 @pytest.fixture
 def project(tmp_path: Path, request: pytest.FixtureRequest) -> Project:
-    """Return a copy of the project that the marker ``project`` names, by default the green one."""
+    """Return a copy of the project that the test is parametrised with, or of the green one."""
     return _copy(getattr(request, "param", "green"), tmp_path)
 
 
-@pytest.fixture(scope="module")
-def build_once(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Return a function that builds a project once for all tests of a module."""
-    done: dict[str, Build] = {}
-
-    def build(name: str) -> Build:
-        if name not in done:
-            done[name] = _copy(name, tmp_path_factory.mktemp(name)).build()
-        return done[name]
-
-    return build
-
-
-def _copy(name: str, folder: Path) -> Project:
-    root = folder / name
-    shutil.copytree(ROOTS / f"test-{name}", root)
-    return Project(root)
+@pytest.fixture(scope="session")
+def build_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Build]:
+    """Return a function that builds a project once for all tests."""
+    return lru_cache(lambda name: _copy(name, tmp_path_factory.mktemp(name)).build())

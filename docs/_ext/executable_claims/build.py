@@ -101,9 +101,9 @@ def run_chapters(
     hand_to_myst_nb(env, site)
     if domain.read_all:
         return env.found_docs
-    identities = {docname: site.identity(docname) for docname in site.chapters}
-    outdated = {name for name, value in identities.items() if domain.identities.get(name) != value}
-    return outdated - set(added)
+    now, before = site.identities(), domain.data["read"]
+    domain.data["read"] = now
+    return {docname for docname in now if now[docname] != before.get(docname)}
 
 
 def desk(app: Sphinx, site: Site) -> Desk:
@@ -143,7 +143,6 @@ def judge(app: Sphinx, env: BuildEnvironment) -> Iterable[str]:
     domain = claim_domain(env)
     site = domain.site
     outcome = site.judge()
-    domain.identities.update({docname: site.identity(docname) for docname in site.chapters})
     for message in outcome.messages:
         LOGGER.warning(
             message.text,

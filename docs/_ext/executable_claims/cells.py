@@ -89,7 +89,7 @@ def run_chapter(
     Returns:
         The result, with the digest of every project file that was read.
     """
-    opened = _watch_files()
+    opened = _watch_files(job.root)
     os.chdir(job.path.parent)
     shell = ChapterShell(job.path, os.path.relpath(job.path, job.root), job.cells, native_output)
     run = _Run()
@@ -105,14 +105,14 @@ def run_chapter(
             run.faults += [fault] if fault else []
             if fault and fault.subtype == "cell-error":
                 break
-    files = _project_files(job, opened)
+    files = _files_read(job, opened)
     return Execution(
         job.key,
         tuple(run.sources),
         _without_places(run.outputs, job.root),
         tuple(Evidence.from_json(_without_places(e.to_json(), job.root)) for e in run.evidence),
         tuple(Fault(**_without_places(vars(fault), job.root)) for fault in run.faults),
-        files={name: file_digest(job.root / name) for name in sorted(files)},
+        files=files,
         packages=_packages_of(files, job.packages),
         versions={"python": sys.version.split()[0], **{n: metadata.version(n) for n in job.named}},
         seconds=time.perf_counter() - start,
@@ -154,35 +154,61 @@ def _without_places(value: Any, root: Path) -> Any:
     return value
 
 
-def _watch_files() -> set[str]:
-    """Return a set that is filled with the name of each file that Python opens for reading."""
-    opened: set[str] = set()
+def _watch_files(root: Path) -> dict[str, str]:
+    """Return a table that is filled with the project files that Python opens for reading.
+
+    Each has the digest of what it held when it was last opened, not of what it holds when the
+    cells have run: an edit in between must be seen.
+    """
+    opened: dict[str, str] = {}
+    foreign = _foreign_folders(root)
+    busy = False
 
     def watch(event: str, arguments: tuple[Any, ...]) -> None:
-        if event == "open" and isinstance(arguments[0], (str, bytes)):
-            path, mode, flags = arguments
-            if "w" not in (mode or "") and not (flags or 0) & (os.O_WRONLY | os.O_CREAT):
-                opened.add(os.path.abspath(os.fsdecode(path)))  # noqa: PTH100 (keeps symlinks)
+        nonlocal busy
+        if event != "open" or busy or not isinstance(arguments[0], (str, bytes)):
+            return
+        path, mode, flags = arguments
+        if "w" in (mode or "") or (flags or 0) & (os.O_WRONLY | os.O_CREAT):
+            return
+        busy = True  # looking at the file opens it
+        try:
+            name = _project_name(os.fsdecode(path), root, foreign)
+            if name:
+                opened[name] = file_digest(root / name)
+        finally:
+            busy = False
 
     sys.addaudithook(watch)
     return opened
 
 
-def _project_files(job: Job, opened: Iterable[str]) -> set[str]:
-    """Return the project files among those opened or imported, relative to the root."""
-    # A copy: importing a lazy attribute may change the table of modules meanwhile.
-    modules = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
-    # An environment inside the project folder is not the project.
-    foreign = [Path(sysconfig.get_path("purelib")), Path(sys.prefix).resolve()]
-    foreign = [folder for folder in foreign if folder.is_relative_to(job.root)]
-    found = set()
-    for name in {*opened, *(file for file in modules if file)}:
-        path = Path(name)
-        inside = path.is_relative_to(job.root) and not any(map(path.is_relative_to, foreign))
-        # The chapter's own text is not a dependency: its cells are part of the key.
-        if inside and path != job.path and "__pycache__" not in path.parts and path.is_file():
-            found.add(os.path.relpath(path, job.root))
-    return found
+def _foreign_folders(root: Path) -> list[Path]:
+    """Return the folders inside the project's that hold an environment: that is not the project."""
+    folders = [Path(sysconfig.get_path("purelib")), Path(sys.prefix).resolve()]
+    return [folder for folder in folders if folder.is_relative_to(root)]
+
+
+def _project_name(name: str, root: Path, foreign: Iterable[Path]) -> str | None:
+    """Return the path of a project file relative to the root, or None for any other file."""
+    for path in (Path(os.path.abspath(name)), Path(os.path.realpath(name))):  # noqa: PTH100
+        if path.is_relative_to(root) and not any(map(path.is_relative_to, foreign)):
+            counts = path.is_file() and "__pycache__" not in path.parts
+            return str(path.relative_to(root)) if counts else None
+    return None
+
+
+def _files_read(job: Job, opened: Mapping[str, str]) -> dict[str, str]:
+    """Return the digest of each project file that was opened or imported."""
+    opened = dict(opened)  # as it is now: looking at files below opens them
+    foreign = _foreign_folders(job.root)
+    # A copy: looking at a lazy module may change the table of modules.
+    imported = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+    names = [_project_name(file, job.root, foreign) for file in imported if file]
+    files = {name: file_digest(job.root / name) for name in names if name} | opened
+    # The chapter's own text is not a dependency: its cells are part of the key.
+    files.pop(str(job.path.relative_to(job.root)), None)
+    return dict(sorted(files.items()))
 
 
 def _packages_of(files: Iterable[str], packages: Mapping[str, str]) -> dict[str, str]:

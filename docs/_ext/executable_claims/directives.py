@@ -85,12 +85,6 @@ class ClaimDomain(Domain):
     read_all: bool = False
 
     @property
-    def identities(self) -> dict[str, str]:
-        """The result that each page was last read with."""
-        read: dict[str, str] = self.data["read"]
-        return read
-
-    @property
     def indexes(self) -> set[str]:
         """The pages that show other pages' verdicts."""
         indexes: set[str] = self.data["indexes"]
@@ -98,7 +92,6 @@ class ClaimDomain(Domain):
 
     def clear_doc(self, docname: str) -> None:
         """Forget a page."""
-        self.identities.pop(docname, None)
         self.indexes.discard(docname)
 
     def merge_domaindata(self, docnames: AbstractSet[str], otherdata: dict[str, Any]) -> None:

@@ -7,16 +7,18 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from .cells import Job
 from .errors import ExecutionError
-from .store import Execution, Fault, read_result, write_result
+from .store import Execution, Fault, read_result
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 LOG_LINES = 12
 """How much of a crashed chapter's stderr the message shows."""
@@ -27,30 +29,39 @@ class Order:
     """One run of one chapter.
 
     Attributes:
+        name: Its name, unlike that of any other run of the same build.
         job: The chapter.
-        result: File for its result.
         mutant: Location and name of the wrong design to apply, or None for none.
     """
 
+    name: str
     job: Job
-    result: Path
     mutant: dict[str, str] | None = None
 
-    @property
-    def name(self) -> str:
-        """Its name in the answers of the launcher."""
-        return str(self.result)
+
+@dataclass
+class _Run:
+    """A run under way: its files, and what the launcher has told of it."""
+
+    order: Order
+    result: Path
+    line: int = 1
+    trouble: str = ""
 
     @property
     def log(self) -> Path:
         """File for what the chapter's process writes to its real stderr."""
         return self.result.with_suffix(".log")
 
-
-@dataclass
-class _Progress:
-    line: int = 1
-    trouble: str = ""
+    def request(self) -> dict[str, Any]:
+        """Return what the launcher must know."""
+        return {
+            "name": self.order.name,
+            "chapter": self.order.job.to_json(),
+            "result": str(self.result),
+            "log": str(self.log),
+            "mutant": self.order.mutant,
+        }
 
 
 @dataclass(frozen=True)
@@ -62,75 +73,94 @@ class Setting:
         sources: Folders and files of the project that cells may import.
         at_once: Number of chapters that run at the same time.
         timeout: Seconds after which a chapter is stopped.
-        environment: Environment variables to add.
+        scratch: Folder for files that live as long as the run.
     """
 
+    scratch: Path
     preload: tuple[str, ...] = ()
     sources: tuple[Path, ...] = ()
     at_once: int = field(default_factory=lambda: os.cpu_count() or 1)
     timeout: float = 600.0
-    environment: dict[str, str] = field(default_factory=dict)
 
 
 def run_orders(
-    orders: Iterable[Order], setting: Setting, on_end: Callable[[Order], None] = lambda order: None
-) -> None:
-    """Run chapters, each in a process of its own, and leave a result file for each.
+    orders: Iterable[Order],
+    setting: Setting,
+    on_end: Callable[[str, Execution], None] = lambda name, execution: None,
+) -> dict[str, Execution]:
+    """Run chapters, each in a process of its own.
 
     Args:
         orders: The runs.
         setting: How to run them.
-        on_end: Called when a run has ended, however it did.
+        on_end: Called with the name and the result of each run when it has ended.
+
+    Returns:
+        The results by the names of the runs; also of those that crashed.
 
     Raises:
         ExecutionError: The launcher did not do its work.
     """
-    pending = {order.name: order for order in orders}
-    progress = {name: _Progress() for name in pending}
-    if not pending:
-        return
-    for order in pending.values():
-        order.result.parent.mkdir(parents=True, exist_ok=True)
-        order.result.unlink(missing_ok=True)
-    with _launcher(setting) as launcher:
-        request = json.dumps(_request(pending.values(), setting))
-        launcher.stdin.write(request.encode() + b"\n")
+    results: dict[str, Execution] = {}
+    with _scratch(setting.scratch) as folder:
+        runs = {
+            order.name: _Run(order, folder / f"{number}.json")
+            for number, order in enumerate(orders)
+        }
+        if runs:
+            for name, execution in _follow(runs, setting, folder):
+                results[name] = execution
+                on_end(name, execution)
+    return results
+
+
+@contextmanager
+def _scratch(parent: Path) -> Iterator[Path]:
+    """Make a folder that belongs to this process; see :func:`executable_claims.store.prune`."""
+    parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix=f"run.{os.getpid()}.", dir=parent) as folder:
+        yield Path(folder)
+
+
+def _follow(
+    runs: dict[str, _Run], setting: Setting, folder: Path
+) -> Iterator[tuple[str, Execution]]:
+    """Start the launcher and yield the result of each run as it ends."""
+    pending = dict(runs)
+    with _launcher(folder) as launcher:
+        request = {
+            "preload": setting.preload,
+            "sources": [str(path) for path in setting.sources],
+            "at_once": setting.at_once,
+            "timeout": setting.timeout,
+            "jobs": [run.request() for run in runs.values()],
+        }
+        launcher.stdin.write(json.dumps(request).encode() + b"\n")
         launcher.stdin.flush()
         for line in launcher.stdout:
             event = json.loads(line)
-            if event["event"] == "broken" and event["name"] is None:
+            if event["name"] is None:
                 raise ExecutionError(
                     "the modules of claims_preload must be importable, but got:\n"
                     f"{event['text']}correct claims_preload in conf.py or install the package"
                 )
-            _follow(event, pending, progress, setting, on_end)
+            run = runs[event["name"]]
+            if event["event"] == "cell":
+                run.line = event["line"]
+            elif event["event"] == "broken":
+                run.trouble = event["text"]
+            else:
+                del pending[run.order.name]
+                yield run.order.name, read_result(run.result) or _crashed(run, event, setting)
     if pending:
         raise ExecutionError(
-            f"the launcher must run every chapter, but it ended with exit code "
+            "the launcher must run every chapter, but it ended with exit code "
             f"{launcher.returncode} before {', '.join(sorted(pending))}; build again"
         )
 
 
-def _request(orders: Iterable[Order], setting: Setting) -> dict[str, Any]:
-    return {
-        "preload": setting.preload,
-        "sources": [str(path) for path in setting.sources],
-        "at_once": setting.at_once,
-        "timeout": setting.timeout,
-        "jobs": [
-            {
-                "name": order.name,
-                "chapter": order.job.to_json(),
-                "result": str(order.result),
-                "log": str(order.log),
-                "mutant": order.mutant,
-            }
-            for order in orders
-        ],
-    }
-
-
-def _launcher(setting: Setting) -> Any:
+def _launcher(folder: Path) -> Any:
+    """Start the launcher; what its libraries keep in a home folder goes into ``folder``."""
     own = str(Path(__file__).parent.parent)
     paths = os.pathsep.join(filter(None, (own, os.environ.get("PYTHONPATH"))))
     environment = {
@@ -138,7 +168,7 @@ def _launcher(setting: Setting) -> Any:
         # The order of sets must not differ from build to build.
         "PYTHONHASHSEED": "0",
         **os.environ,
-        **setting.environment,
+        "IPYTHONDIR": str(folder / "ipython"),
         "PYTHONPATH": paths,
     }
     return subprocess.Popen(
@@ -149,29 +179,7 @@ def _launcher(setting: Setting) -> Any:
     )
 
 
-def _follow(
-    event: Mapping[str, Any],
-    pending: dict[str, Order],
-    progress: Mapping[str, _Progress],
-    setting: Setting,
-    on_end: Callable[[Order], None],
-) -> None:
-    """Take in one answer of the launcher."""
-    name = event["name"]
-    if event["event"] == "cell":
-        progress[name].line = event["line"]
-    elif event["event"] == "broken":
-        progress[name].trouble = event["text"]
-    else:
-        order = pending.pop(name)
-        if read_result(order.result) is None:
-            write_result(order.result, _crashed(order, event, progress[name], setting))
-        on_end(order)
-
-
-def _crashed(
-    order: Order, event: Mapping[str, Any], progress: _Progress, setting: Setting
-) -> Execution:
+def _crashed(run: _Run, event: Mapping[str, Any], setting: Setting) -> Execution:
     """Return the result of a chapter whose process left none."""
     if event["late"]:
         got = f"this cell was still running after {setting.timeout:g} seconds"
@@ -182,9 +190,9 @@ def _crashed(
     else:
         got = f"this cell ended its process with exit code {event['code']}"
         remedy = "remove what ends the process"
-    log = order.log.read_text(errors="replace").splitlines() if order.log.is_file() else []
-    details = "\n".join([*filter(None, [progress.trouble.rstrip()]), *log[-LOG_LINES:]])
+    log = run.log.read_text(errors="replace").splitlines() if run.log.is_file() else []
+    details = "\n".join([*filter(None, [run.trouble.rstrip()]), *log[-LOG_LINES:]])
     text = f"the cells of a chapter must run to their end, but {got}; {remedy}"
     if details:
         text += "\n" + details
-    return Execution(order.job.key, faults=(Fault("cell-error", progress.line, text),))
+    return Execution(run.order.job.key, faults=(Fault("cell-error", run.line, text),))

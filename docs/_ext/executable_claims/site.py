@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 from .cells import Job
 from .chapters import Page, read_page
 from .decide import Outcome, decide
-from .digest import OWN_FOLDER, Surroundings, digest, look_around
+from .digest import OWN_FOLDER, Surroundings, file_digest, look_around
 from .discuss import Threads
 from .execution import Order, Setting, run_orders
 from .model import Message
-from .store import Execution, prune, read_result, result_path
+from .store import Execution, prune, read_result, result_path, write_result
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -93,17 +93,22 @@ class Site:
         around = self.look_around()
         chapters = self.chapters
         prune(self.store, chapters)
-        orders = {}
+        orders = []
         for docname, page in chapters.items():
             key = around.key(page.cells, page.path.parent)
-            if not self._is_fresh(docname, key, around):
-                orders[docname] = Order(self.job(page, key, around), self.result(docname))
-        run_orders(
-            orders.values(), self.execution_setting(), lambda order: on_end(order.job.docname)
-        )
-        results = {docname: read_result(self.result(docname)) for docname in chapters}
-        self.executions = {docname: found for docname, found in results.items() if found}
-        return list(orders)
+            kept = read_result(self.result(docname))
+            if kept and kept.usable(key, self.root, around.packages):
+                self.executions[docname] = kept
+            else:
+                orders.append(Order(docname, self.job(page, key, around)))
+
+        def keep(docname: str, execution: Execution) -> None:
+            self.executions[docname] = execution
+            write_result(self.result(docname), execution)
+            on_end(docname)
+
+        run_orders(orders, self.execution_setting(), keep)
+        return [order.name for order in orders]
 
     def judge(self) -> Outcome:
         """Give all verdicts, and check once more that nothing changed since the cells ran."""
@@ -135,9 +140,9 @@ class Site:
     def _stale(self) -> Iterator[Message]:
         around = self.look_around()
         for docname, page in self.chapters.items():
-            execution = self.executions.get(docname)
-            changed = execution.changed(self.root, around.packages) if execution else ["its result"]
-            if execution and execution.key != around.key(page.cells, page.path.parent):
+            execution = self.executions[docname]
+            changed = execution.changed(self.root, around.packages)
+            if execution.key != around.key(page.cells, page.path.parent):
                 changed.append("its cells or surroundings")
             if changed:
                 text = (
@@ -159,25 +164,13 @@ class Site:
             preload=self.settings.preload,
             sources=(*sources, OWN_FOLDER),
             timeout=self.settings.timeout,
-            environment={"IPYTHONDIR": str(self.store / "ipython")},
+            scratch=self.store,
         )
 
-    def identity(self, docname: str) -> str:
-        """Return a digest of a chapter's result: pages are read anew when it changes."""
-        execution = self.executions.get(docname)
-        return (
-            digest([execution.key, execution.outputs, len(execution.faults)]) if execution else ""
-        )
+    def identities(self) -> dict[str, str]:
+        """Return a digest of each chapter's result: its page is read anew when that changes."""
+        return {docname: file_digest(self.result(docname)) for docname in self.chapters}
 
     def look_around(self) -> Surroundings:
         """Take the digests that all chapters share."""
         return look_around(self.root, self.settings.depends, self.settings.environment)
-
-    def _is_fresh(self, docname: str, key: str, around: Surroundings) -> bool:
-        kept = read_result(self.result(docname))
-        return (
-            kept is not None
-            and kept.passed
-            and kept.key == key
-            and not kept.changed(self.root, around.packages)
-        )

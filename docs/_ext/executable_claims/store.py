@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -68,6 +69,10 @@ class Execution:
         """Whether nothing went wrong. A result that is red is never reused."""
         return not self.faults and not any(evidence.failures for evidence in self.evidence)
 
+    def usable(self, key: str, root: Path, packages: Mapping[str, str]) -> bool:
+        """Return whether the result still says what running the chapter would give."""
+        return self.passed and self.key == key and not self.changed(root, packages)
+
     def changed(self, root: Path, packages: Mapping[str, str]) -> list[str]:
         """Return what the run read that is not the same any more."""
         files = [name for name, old in self.files.items() if file_digest(root / name) != old]
@@ -120,13 +125,16 @@ def prune(folder: Path, docnames: Iterable[str]) -> None:
         if path.name not in wanted:
             path.unlink(missing_ok=True)
     for path in folder.glob("*.partial"):
-        if not _alive(int(path.suffixes[-2].lstrip("."))):
+        if not _alive(path.name.split(".")[-2]):
             path.unlink(missing_ok=True)
+    for path in folder.glob("run.*"):
+        if not _alive(path.name.split(".")[1]):
+            shutil.rmtree(path, ignore_errors=True)
 
 
-def _alive(process: int) -> bool:
+def _alive(process: str) -> bool:
     try:
-        os.kill(process, 0)
+        os.kill(int(process), 0)
     except ProcessLookupError:
         return False
     except PermissionError:

@@ -1,0 +1,3 @@
+from shapes import area
+
+SQUARE = area(2, 2)
