@@ -9,30 +9,58 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-SNIPPET = re.search(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+SNIPPETS = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+MODEL = """\
+import paddle
+import static_hooks
+
+class Model(paddle.nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.linear = paddle.nn.Linear(2, 2)
+
+    def forward(self, x):
+        y = self.linear(x)
+        y.register_hook(lambda gradient: gradient * gradient)
+        return y + y * y
+
+model, x = Model(), paddle.ones([3, 2])
+"""
 
 
-def test_snippet_prints_what_it_says(tmp_path: Path) -> None:
-    """The first snippet, in a process of its own, prints the values in its comments."""
-    assert SNIPPET is not None
-    script = tmp_path / "snippet.py"
-    script.write_text(SNIPPET[1], encoding="utf-8")
+def run(code: str, folder: Path) -> str:
+    """Return what a script prints in a process of its own."""
+    script = folder / "snippet.py"
+    script.write_text(code, encoding="utf-8")
     result = subprocess.run(
-        [sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, check=False
+        [sys.executable, str(script)], cwd=folder, capture_output=True, text=True, check=False
     )
-    assert (0, "98.0\n") == (result.returncode, result.stdout), result.stderr
-    assert "98.0" == SNIPPET[1].rstrip().rpartition("# ")[2]
+    assert 0 == result.returncode, result.stderr
+    return result.stdout
+
+
+def test_first_snippet(tmp_path: Path) -> None:
+    """The first snippet prints the value in its comment, as it stands."""
+    assert "98.0\n" == run(SNIPPETS[0], tmp_path)
+    assert SNIPPETS[0].endswith("print(x.grad.item())  # 98.0\n")
+
+
+def test_own_model_snippet(tmp_path: Path) -> None:
+    """The second snippet finds a hooked model the same in both modes, and explains its hook."""
+    said = run(MODEL + SNIPPETS[1], tmp_path).splitlines()
+    assert "Report(eager, ast: same)" == said[0]
+    assert "print(static_hooks.compare(model, x))  # Report(eager, ast: same)" in SNIPPETS[1]
+    assert "Model.forward.<locals>.<lambda>" in said[1]
 
 
 def test_length() -> None:
     """The README is short, and its snippet is seen without scrolling."""
-    assert SNIPPET is not None
     assert README.count("\n") <= 100
-    assert README[: SNIPPET.end()].count("\n") <= 25
+    assert README.partition("# 98.0\n")[0].count("\n") < 25
 
 
 def test_folder_map() -> None:
-    """The map names every file and folder at the top, and only what exists."""
+    """The map names every tracked file and folder at the top, and only what exists."""
     table = README.partition("## Where things are")[2].partition("\n## ")[0]
     named = [
         path
@@ -41,8 +69,11 @@ def test_folder_map() -> None:
     ]
     paths = [path.strip("`") for path in named]
     assert [] == [path for path in paths if not (ROOT / path).exists()]
-    top = {path.name for path in ROOT.iterdir() if not path.name.startswith((".", "_build"))}
-    assert {"README.md"} == top - {path.split("/")[0] for path in paths}
+    tracked = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False
+    ).stdout.split()
+    top = {name.split("/")[0] for name in tracked if not name.startswith(".")}
+    assert set() == top - {path.split("/")[0] for path in paths} - {"README.md"}
 
 
 def test_commands() -> None:
