@@ -1,0 +1,280 @@
+"""When a frame with hooks must run eagerly, as it does in Paddle today, and why.
+
+A graph that is right without hooks may be wrong with them, or was wrong all along and spared only
+because a hook made the frame run eagerly. Such a frame, with everything that it calls, runs eagerly;
+`REASONS` keeps the last few explanations.
+"""
+
+from __future__ import annotations
+
+import types
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NoReturn
+
+import paddle
+from paddle.jit.sot.opcode_translator.executor.guard import StringifiedExpression
+from paddle.jit.sot.opcode_translator.executor.opcode_executor import (
+    OpcodeExecutor,
+    OpcodeExecutorBase,
+)
+from paddle.jit.sot.opcode_translator.executor.opcode_inline_executor import inline_for_iter_impl
+from paddle.jit.sot.opcode_translator.executor.tracker import Tracker
+from paddle.jit.sot.opcode_translator.executor.variables.base import VariableBase
+from paddle.jit.sot.opcode_translator.executor.variables.basic import (
+    CellVariable,
+    ConstantVariable,
+    TensorVariable,
+)
+from paddle.jit.sot.opcode_translator.executor.variables.callable import LayerVariable
+from paddle.jit.sot.opcode_translator.executor.variables.iter import (
+    IterVariable,
+    UserDefinedIterVariable,
+)
+from paddle.jit.sot.opcode_translator.instruction_utils import analysis_used_names
+from paddle.jit.sot.symbolic.statement_ir import Statement
+from paddle.jit.sot.utils.exceptions import ConditionalFallbackError, FallbackError
+from paddle.utils import flatten
+
+from .source import nested
+
+REASONS: deque[str] = deque(maxlen=20)
+_REGISTER = "register_hook"
+
+
+def site() -> tuple[str, int]:
+    """Return file and line of the instruction that is being simulated."""
+    executor = OpcodeExecutorBase.call_stack[-1]
+    return executor.vframe.code.co_filename, executor._current_line
+
+
+def fall_back(reason: str, file: str, line: int) -> NoReturn:
+    """Let the frame that is being simulated, and all that it calls, run eagerly."""
+    REASONS.append(f"{file}:{line}: the function runs eagerly, since {reason}")
+    raise ConditionalFallbackError(REASONS[-1], disable_eval_frame=True)
+
+
+class _Modes:
+    """State outside the frame that a graph with hooks depends on."""
+
+    @property
+    def gradients(self) -> bool:
+        return paddle.is_grad_enabled()
+
+
+_MODES = _Modes()
+
+
+class _ModeTracker(Tracker):
+    """Finds the state again when a guard is checked."""
+
+    def __init__(self) -> None:
+        super().__init__([])
+
+    def guard_tree_expr_node(self) -> Any:
+        core = paddle.framework.core
+        return core.AttributeExprNode(core.ConstantExprNode(_MODES), "gradients")
+
+    def trace_value_from_frame(self) -> StringifiedExpression:
+        return StringifiedExpression("__modes.gradients", [], {"__modes": _MODES})
+
+
+def check_target(graph: Any, target: TensorVariable) -> None:
+    """Let the frame run eagerly if the tensor can't be hooked in a graph."""
+    is_enabled = paddle.is_grad_enabled()
+    graph.add_global_guarded_variable(ConstantVariable(is_enabled, graph, _ModeTracker()))
+    if not is_enabled:
+        fall_back("gradients are off, and Paddle keeps a graph compiled without them", *site())
+    if not graph._kwargs.get("training", True):
+        for variable in OpcodeExecutorBase.call_stack[0].vframe.locals.values():
+            if isinstance(variable, LayerVariable):
+                graph.add_global_guarded_variable(variable)
+        fall_back("Paddle compiles no backward in evaluation mode", *site())
+    if target.meta.unwrap_or_breakgraph().stop_gradient:
+        fall_back("its tensor stops gradients", *site())
+    if target in graph._inplace_tensors and target.tracker.is_traceable():
+        fall_back("its tensor is an input that was changed in place", *site())
+
+
+def check_statements(statements: Sequence[Statement], file: str, line: int) -> None:
+    """Let the frame run eagerly if Paddle's graph of it is wrong with no hook at all."""
+    for statement in statements:
+        name = statement.name.rpartition(".")[2]
+        if name.endswith("_") and not name.endswith("__"):
+            fall_back(f"Paddle's graph loses in-place changes ({name})", file, line)
+        if statement.type == "api" and name == "grad":
+            fall_back("it differentiates inside the function (paddle.grad)", file, line)
+
+
+def _may_register(found: Any, seen: set[Any]) -> bool:
+    """Tell whether a call of `found`, or of what it reaches by name, might register a hook."""
+    if isinstance(found, paddle.nn.Layer):
+        return any(_may_register(type(layer), seen) for layer in found.sublayers(include_self=True))
+    found = getattr(found, "__func__", found)
+    if not isinstance(found, (type, types.FunctionType)) or found in seen or _is_foreign(found):
+        return False
+    seen.add(found)
+    if isinstance(found, type):
+        return any(_may_register(m, seen) for base in found.__mro__ for m in vars(base).values())
+    names = _names(found.__code__)
+    return _REGISTER in names or any(_may_register(f, seen) for f in _find(names, found.__globals__))
+
+
+def _names(code: types.CodeType) -> set[str]:
+    return {name for part in (code, *nested(code)) for name in part.co_names}
+
+
+def _find(names: Iterable[str], namespace: dict[str, Any]) -> list[Any]:
+    """Look names up in a module's globals, and as attributes of the modules found there."""
+    found = [namespace[name] for name in names if name in namespace]
+    modules = [module for module in found if isinstance(module, types.ModuleType)]
+    members = [getattr(m, name, None) for m in modules if not _is_foreign(m) for name in names]
+    return [*found, *members]
+
+
+def _is_foreign(found: Any) -> bool:
+    name = found.__name__ if isinstance(found, types.ModuleType) else found.__module__
+    return (name or "").partition(".")[0] in ("paddle", "numpy", "builtins", "static_hooks")
+
+
+def _frame_may_register(executor: Any, start: int) -> bool:
+    """Tell whether a frame might register a hook from one of its instructions on."""
+    names: set[str] = set()
+    for instruction in executor._instructions[start:]:
+        if isinstance(instruction.argval, types.CodeType):
+            names |= _names(instruction.argval)
+        elif isinstance(instruction.argval, str):
+            names.add(instruction.argval)
+    local = [_content(variable) for variable in executor.vframe.locals.values()]
+    reached = [value if callable(value) else type(value) for value in local]
+    reached += _find(names, executor.vframe.globals.proxy.original_data)
+    seen: set[Any] = set()
+    return _REGISTER in names or any(_may_register(found, seen) for found in reached)
+
+
+def _content(variable: Any) -> Any:
+    """Return what a variable of the simulation stands for, as far as it may hold code."""
+    return getattr(_uncelled(variable), "value", None)
+
+
+def _uncelled(variable: Any) -> Any:
+    return variable.cell_content() if isinstance(variable, CellVariable) else variable
+
+
+def _check_break(executor: Any, stack: Sequence[Any], instruction: Any) -> None:
+    """Let a frame run eagerly if a graph break would cut a tensor off from its later hooks.
+
+    What a graph returns is hooked with its uses outside the graph only. So a tensor that the graph
+    itself uses must not be hooked after the break.
+    """
+    index = executor.indexof(instruction)
+    at = executor.vframe.code.co_filename, executor._current_line
+    if _is_simulated(executor) and _is_in_loop(executor, index):
+        fall_back("a graph break is in a loop of a function with closures", *at)
+    called = [found for found in map(_content, stack) if _is_user_function(found)]
+    later = _frame_may_register(executor, index + 1)
+    if later and called:
+        fall_back("a call that breaks the graph may return a tensor that is hooked later", *at)
+    if (later or any(_may_register(f, set()) for f in called)) and _is_used(executor, stack, index):
+        fall_back("a tensor that is used before a graph break may be hooked after it", *at)
+
+
+def _is_used(executor: Any, stack: Sequence[Any], index: int) -> bool:
+    """Tell whether the graph before a break uses a tensor that is still reachable after it."""
+    names, _ = analysis_used_names(executor._instructions, index)
+    variables = [executor.get_var(name, allow_undefined=True) for name in names]
+    statements = executor._graph.sir_builder.current_sir.statements
+    used = {str(item) for statement in statements for item in flatten(statement.inputs)}
+    return any(
+        tensor.get_symbol().name in used
+        for variable in map(_uncelled, [*variables, *stack])
+        if isinstance(variable, VariableBase)
+        for tensor in variable.flatten_inner_vars()
+        if isinstance(tensor, TensorVariable) and not tensor.tracker.is_traceable()
+    )
+
+
+def _is_user_function(found: Any) -> bool:
+    if isinstance(found, paddle.nn.Layer):
+        return not _is_foreign(type(found))
+    return isinstance(found, types.FunctionType) and not _is_foreign(found)
+
+
+def _is_in_loop(executor: Any, index: int) -> bool:
+    loops = [instr for instr in executor._instructions if instr.opname == "FOR_ITER"]
+    return any(executor.indexof(i) <= index < executor.indexof(i.jump_to) for i in loops)
+
+
+def _is_simulated(executor: Any) -> bool:
+    """Tell whether loops of a frame are simulated in place: Paddle's way can't have closures."""
+    code = executor.vframe.code
+    return bool(code.co_cellvars or code.co_freevars) and _REGISTER in _names(code)
+
+
+def around_for_iter(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap the simulation of a loop in the frame that SOT replaces."""
+
+    def FOR_ITER(self: Any, instr: Any) -> Any:  # noqa: N802 (the name of an instruction)
+        iterator = self.stack.top
+        if not isinstance(iterator, IterVariable) or isinstance(iterator, UserDefinedIterVariable):
+            return original(self, instr)
+        return inline_for_iter_impl(self, instr) if _is_simulated(self) else original(self, instr)
+
+    return FOR_ITER
+
+
+def around_break_call(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap the graph break at a call."""
+
+    def _break_graph_when_call(self: Any, origin_stack: Any, instr: Any, push_n: Any) -> None:
+        _check_break(self, list(origin_stack), instr)
+        original(self, origin_stack, instr, push_n)
+
+    return _break_graph_when_call
+
+
+def around_break_if(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap the graph break at a branch on a tensor."""
+
+    def _break_graph_when_if(self: Any, result: Any, instr: Any) -> None:
+        _check_break(self, list(self.stack), instr)
+        original(self, result, instr)
+
+    return _break_graph_when_if
+
+
+def around_transform(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap the simulation of a frame: if one with hooks runs eagerly, so does all that it calls."""
+
+    def transform(self: Any, frame: types.FrameType) -> Any:
+        try:
+            return original(self, frame)
+        except FallbackError as error:
+            error.disable_eval_frame = error.disable_eval_frame or _frame_may_register(self, 0)
+            raise
+
+    return transform
+
+
+_EXECUTOR = "python/paddle/jit/sot/opcode_translator/executor/opcode_executor.py::OpcodeExecutor."
+SURFACES: list[tuple[Any, str, Callable[[Any], Any], tuple[str, ...] | None, str, str]] = [
+    (
+        OpcodeExecutor, "FOR_ITER", around_for_iter, ("self", "instr"), _EXECUTOR + "FOR_ITER",
+        "Simulate loops in place where the function has closures.",
+    ),
+    (
+        OpcodeExecutor, "_break_graph_when_call", around_break_call, None,
+        _EXECUTOR + "_break_graph_when_call",
+        "Refuse a break that would cut a tensor off from its later hooks.",
+    ),
+    (
+        OpcodeExecutor, "_break_graph_when_if", around_break_if, None,
+        _EXECUTOR + "_break_graph_when_if",
+        "Refuse a break that would cut a tensor off from its later hooks.",
+    ),
+    (
+        OpcodeExecutor, "transform", around_transform, ("self", "frame"),
+        _EXECUTOR + "transform",
+        "Run what a frame with hooks calls eagerly where the frame itself runs eagerly.",
+    ),
+]  # fmt: skip

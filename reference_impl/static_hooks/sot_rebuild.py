@@ -1,0 +1,224 @@
+"""Make anew, at each run, the hooks that a frame makes: SOT has replaced the frame by a graph.
+
+SOT simulates a frame's bytecode. A function defined in the frame exists only in the simulation, with
+variables of the simulation in its cells. `Recorder` turns such a hook into a small recipe and a list of
+what the frame can load; `Maker` makes the real hook from them: real functions with real cells, shared
+where the frame shares them, and the very cells of outer functions where the hook reaches these.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from paddle.jit.sot.opcode_translator.executor.variables import (
+    CellVariable,
+    MethodVariable,
+    UserDefinedFunctionVariable,
+    VariableBase,
+)
+from paddle.jit.sot.opcode_translator.instruction_utils import gen_instr
+
+# Where a simulated function keeps the simulated frame that made it.
+FRAME = "__static_hooks_frame__"
+_UNASSIGNED = object()
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """Something that the frame can load: its place in the list of loads."""
+
+    index: int
+
+
+@dataclass(frozen=True)
+class Handle:
+    """The handle of a hook of the same run."""
+
+    index: int
+
+
+@dataclass(eq=False)
+class Cell:
+    """A variable of the frame that functions made in it share."""
+
+    content: Any = _UNASSIGNED
+
+
+@dataclass(eq=False)
+class Function:
+    """A function that the frame makes."""
+
+    code: types.CodeType
+    globals: dict[str, Any]
+    attributes: dict[str, Any]
+    cells: list[Any] = field(default_factory=list)
+    defaults: tuple[Any, ...] = ()
+    keywords: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(eq=False)
+class Method:
+    """A bound method whose function or receiver is made in the frame."""
+
+    function: Any
+    receiver: Any
+
+
+class OuterCell:
+    """A load: the cell of a variable of the function that the simulated function is nested in."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def reconstruct(self, codegen: Any) -> None:
+        """Emit the instruction that loads the cell itself."""
+        is_old = sys.version_info < (3, 11)
+        instruction = gen_instr("LOAD_CLOSURE" if is_old else "LOAD_FAST", arg=0, argval=self.name)
+        instruction.opname = "LOAD_CLOSURE"  # the code generator must not look for a local variable
+        codegen._instructions.append(instruction)
+        codegen.hooks.append(lambda: setattr(instruction, "arg", _place(codegen, self.name)))
+
+
+def _place(codegen: Any, name: str) -> int:
+    """Find a cell among a code object's variables."""
+    options = codegen._code_options
+    if sys.version_info < (3, 11):
+        return [*options["co_cellvars"], *options["co_freevars"]].index(name)
+    local = options["co_varnames"]
+    cells = [cell for cell in options["co_cellvars"] if cell not in local]
+    return [*local, *cells, *options["co_freevars"]].index(name)
+
+
+class ClosureCell:
+    """A load: a cell of a real function that is being simulated."""
+
+    def __init__(self, function: VariableBase, index: int) -> None:
+        self.function, self.index = function, index
+
+    def reconstruct(self, codegen: Any) -> None:
+        """Emit the instructions that load the cell."""
+        self.function.reconstruct(codegen)
+        codegen.gen_load_attr("__closure__")
+        codegen.gen_load_const(self.index)
+        codegen.gen_subscribe()
+
+
+class Recorder:
+    """Turns simulated hooks into recipes.
+
+    Attributes:
+        loads: what the recipes need loaded: variables of the simulation, or cells.
+    """
+
+    def __init__(self, handle_of: Callable[[VariableBase], Handle | None]) -> None:
+        self.loads: list[Any] = []
+        self.made: dict[str, VariableBase] = {}
+        self._handle_of = handle_of
+        self._nodes: dict[Any, Any] = {}
+
+    def node(self, variable: VariableBase) -> Any:
+        """Return the recipe of what `variable` stands for."""
+        if variable.id not in self._nodes:
+            self._nodes[variable.id] = self._make(variable)
+        return self._nodes[variable.id]
+
+    def _make(self, variable: VariableBase) -> Any:
+        handle = self._handle_of(variable)
+        if handle is not None:
+            return handle
+        if isinstance(variable, UserDefinedFunctionVariable):
+            frame = variable.value.__dict__.get(FRAME)
+            if frame is not None:
+                return self._function(variable, frame)
+        if isinstance(variable, MethodVariable) and not variable.tracker.is_traceable():
+            return Method(self.node(variable.fn), self.node(variable.bound_instance))
+        return self._load(variable)
+
+    def _load(self, load: Any) -> Loaded:
+        self.loads.append(load)
+        return Loaded(len(self.loads) - 1)
+
+    def _function(self, variable: VariableBase, frame: Any) -> Function:
+        function = variable.value
+        attributes = {k: v for k, v in function.__dict__.items() if k != FRAME}
+        made = Function(function.__code__, frame.globals.proxy.original_data, attributes)
+        self._nodes[variable.id] = made  # a function may reach itself
+        names = function.__code__.co_freevars
+        for name, cell in zip(names, function.__closure__ or (), strict=True):
+            made.cells.append(self._cell(name, cell.cell_contents, frame))
+        made.defaults = tuple(map(self.node, function.__defaults__ or ()))
+        made.keywords = {k: self.node(v) for k, v in (function.__kwdefaults__ or {}).items()}
+        return made
+
+    def _cell(self, name: str, cell: CellVariable, frame: Any) -> Any:
+        if cell.id in self._nodes:
+            return self._nodes[cell.id]
+        self._nodes[cell.id] = node = self._outer_cell(name, frame) or Cell()
+        if isinstance(node, Cell) and not cell.empty():
+            node.content = self.node(cell.cell_content())
+        return node
+
+    def _outer_cell(self, name: str, frame: Any) -> Loaded | None:
+        """Return the load of a cell that outlives the frame, None if the cell is the frame's own."""
+        if name in frame.code.co_cellvars:
+            return None
+        simulated = getattr(frame.globals, "fn", None)
+        if simulated is None:  # the frame that SOT replaces
+            return self._load(OuterCell(name))
+        function = simulated.get_py_value()
+        outer = function.__dict__.get(FRAME)
+        if outer is not None:
+            return self._outer_cell(name, outer)
+        return self._load(ClosureCell(simulated, function.__code__.co_freevars.index(name)))
+
+
+class Maker:
+    """Makes the objects of one run from their recipes.
+
+    Args:
+        loaded: what was loaded, by its place; may be filled until `finish`.
+        handle: makes the handle of a hook of this run.
+    """
+
+    def __init__(self, loaded: Mapping[int, Any], handle: Callable[[int], Any]) -> None:
+        self.loaded = loaded
+        self._handle = functools.cache(handle)
+        self._made: dict[Any, Any] = {}
+        self._unfilled: list[Cell | Function] = []
+
+    def make(self, node: Any) -> Any:
+        """Return the object of a recipe; its cells and defaults are filled by `finish`."""
+        if isinstance(node, Loaded):
+            return self.loaded[node.index]
+        if isinstance(node, Handle):
+            return self._handle(node.index)
+        if node not in self._made:
+            self._made[node] = self._create(node)
+        return self._made[node]
+
+    def _create(self, node: Any) -> Any:
+        if isinstance(node, Method):
+            return types.MethodType(self.make(node.function), self.make(node.receiver))
+        self._unfilled.append(node)
+        if isinstance(node, Cell):
+            return types.CellType()
+        cells = tuple(map(self.make, node.cells))
+        function = types.FunctionType(node.code, node.globals, node.code.co_name, None, cells)
+        function.__dict__.update(node.attributes)
+        return function
+
+    def finish(self) -> None:
+        """Fill cells and defaults."""
+        while self._unfilled:
+            node = self._unfilled.pop()
+            made = self._made[node]
+            if isinstance(node, Function):
+                made.__defaults__ = tuple(map(self.make, node.defaults)) or None
+                made.__kwdefaults__ = {k: self.make(v) for k, v in node.keywords.items()} or None
+            elif node.content is not _UNASSIGNED:
+                made.cell_contents = self.make(node.content)
