@@ -21,8 +21,8 @@ from paddle.base.libpaddle.pir import Operation
 from paddle.jit.dy2static.pir_partial_program import RunnableProgram
 
 _PADDLE = str(Path(paddle.__file__).parent)
-_WIDTH, _HEIGHT, _GAP_X, _GAP_Y, _MARGIN = 132, 42, 12, 26, 14
-_LETTERS = 22  # of small print, in a box
+_WIDTH, _HEIGHT, _GAP_X, _GAP_Y, _MARGIN = 116, 42, 8, 26, 8
+_LETTERS = 20  # of small print, in a box
 _FOLDED = ("builtin.combine", "builtin.split", "builtin.slice", "pd_op.full")
 # Themes put a light ground behind outputs in dark mode; these colours follow the theme themselves.
 _PAGE = """.text_html:has(> .program) { background: none !important; padding: 0 !important }
@@ -229,7 +229,7 @@ def _svg(drawing: Drawing) -> ET.Element:
     height = rows * (_HEIGHT + _GAP_Y) - _GAP_Y + 2 * _MARGIN
     svg = ET.Element("svg", xmlns="http://www.w3.org/2000/svg", role="img")
     svg.set("viewBox", f"0 0 {width:g} {height}")
-    svg.set("style", f"width: 100%; min-width: {min(width, 420):g}px; max-width: {width:g}px")
+    svg.set("style", f"width: 100%; min-width: {min(width, 340):g}px; max-width: {width:g}px")
     ET.SubElement(svg, "title").text = drawing.title
     ET.SubElement(svg, "desc").text = _description(drawing)
     left = widths["forward"] * slot
