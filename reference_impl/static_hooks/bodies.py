@@ -1,16 +1,17 @@
 """Traced or called back: what a hook's body may do decides how it runs.
 
 A body of tensor operations alone is *traced*: it becomes operations of the backward graph, and no
-Python runs in a training step. Any other body is *called back*: it runs in Python at every backward,
-with real tensors. The choice is read off the body's bytecode and errs on the side of calling back.
-A body is traced only if every instruction is one of straight-line code, every name that it looks up
-is a tensor operation, and everything that it reaches from outside is a forward value, a number that
-nothing can change any more, or a function of Paddle.
+Python runs in a training step. Any other body is *called back*: it runs in Python at every
+backward, with real tensors. The choice is read off the body's bytecode and errs on the side of
+calling back. A body is traced only if every instruction is one of straight-line code, every name
+that it looks up is a tensor operation, and everything that it reaches from outside is a forward
+value, a number that nothing can change any more, or a function of Paddle.
 """
 
 from __future__ import annotations
 
 import dis
+import inspect
 import sys
 import types
 from collections.abc import Callable, Iterator
@@ -18,10 +19,10 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import paddle
-from paddle.pir import Value
 
 from .errors import ForcedTraceError
 from .source import BoundArguments, nested
+from .surfaces import Value
 
 _Hook = TypeVar("_Hook", bound=Callable[..., Any])
 _FORCED = "__static_hooks_body__"
@@ -35,45 +36,53 @@ class Decision:
     reason: str
 
 
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 # Straight-line code in CPython 3.10 to 3.13: no jumps, no stores but to locals, no imports.
-_STRAIGHT = (
-    "RESUME CACHE NOP EXTENDED_ARG PRECALL PUSH_NULL KW_NAMES COPY_FREE_VARS MAKE_CELL RETURN_VALUE "
-    "RETURN_CONST POP_TOP COPY SWAP DUP_TOP ROT_TWO ROT_THREE LOAD_CONST LOAD_FAST LOAD_FAST_CHECK "
-    "LOAD_FAST_LOAD_FAST STORE_FAST STORE_FAST_LOAD_FAST STORE_FAST_STORE_FAST LOAD_DEREF "
-    "LOAD_CLOSURE LOAD_GLOBAL LOAD_ATTR LOAD_METHOD CALL CALL_KW CALL_FUNCTION CALL_FUNCTION_KW "
-    "CALL_METHOD BINARY_OP BINARY_SUBSCR BINARY_SLICE BUILD_SLICE BUILD_TUPLE BUILD_LIST "
-    "LIST_EXTEND BUILD_CONST_KEY_MAP UNARY_NEGATIVE UNARY_POSITIVE UNARY_INVERT COMPARE_OP "
-    "UNPACK_SEQUENCE BINARY_ADD BINARY_SUBTRACT BINARY_MULTIPLY BINARY_TRUE_DIVIDE "
-    "BINARY_FLOOR_DIVIDE BINARY_POWER BINARY_MODULO BINARY_MATRIX_MULTIPLY"
+_STRAIGHT_LINE = _names(
+    """
+    RESUME CACHE NOP EXTENDED_ARG PRECALL PUSH_NULL KW_NAMES COPY_FREE_VARS MAKE_CELL
+    RETURN_VALUE RETURN_CONST POP_TOP COPY SWAP DUP_TOP ROT_TWO ROT_THREE LOAD_CONST
+    LOAD_FAST LOAD_FAST_CHECK LOAD_FAST_LOAD_FAST STORE_FAST STORE_FAST_LOAD_FAST
+    STORE_FAST_STORE_FAST LOAD_DEREF LOAD_CLOSURE LOAD_GLOBAL LOAD_ATTR LOAD_METHOD CALL
+    CALL_KW CALL_FUNCTION CALL_FUNCTION_KW CALL_METHOD BINARY_OP BINARY_SUBSCR BINARY_SLICE
+    BUILD_SLICE BUILD_TUPLE BUILD_LIST LIST_EXTEND BUILD_CONST_KEY_MAP UNARY_NEGATIVE
+    UNARY_POSITIVE UNARY_INVERT COMPARE_OP UNPACK_SEQUENCE BINARY_ADD BINARY_SUBTRACT
+    BINARY_MULTIPLY BINARY_TRUE_DIVIDE BINARY_FLOOR_DIVIDE BINARY_POWER BINARY_MODULO
+    BINARY_MATRIX_MULTIPLY
+    """
 )
-_STRAIGHT_LINE = frozenset(_STRAIGHT.split())
 
 # Operations whose result depends on their tensors alone: no randomness, no in-place change, no
 # value or shape that Python could see. `shape` is missing on purpose: it is -1 when dynamic.
-_OPERATIONS = frozenset(
-    (
-        "abs add add_n addmm all amax amin any argmax argmin argsort astype bmm broadcast_to cast ceil "
-        "chunk clip clone concat cos cosh cumprod cumsum detach diag divide dot einsum elu equal erf "
-        "exp expand expand_as expm1 flatten flip floor full_like gather gelu greater_equal "
-        "greater_than index_select isfinite isinf isnan kron leaky_relu lerp less_equal less_than log "
-        "log1p log2 log_softmax logical_and logical_not logical_or logsumexp masked_fill matmul max "
-        "maximum mean mean_all median min minimum mm mod moveaxis multiply nan_to_num neg norm normalize "
-        "not_equal numel ones_like outer pow prod reciprocal relu relu6 reshape roll round rsqrt "
-        "scale sigmoid sign silu sin sinh softmax softplus sort split sqrt square squeeze stack std "
-        "subtract sum swish t T take_along_axis tan tanh tile topk trace transpose tril triu trunc "
-        "unbind unsqueeze unstack var where zeros_like mT"
-    ).split()
+_OPERATIONS = _names(
+    """
+    T abs add add_n addmm all amax amin any argmax argmin argsort astype bmm broadcast_to
+    cast ceil chunk clip clone concat cos cosh cumprod cumsum detach diag divide dot einsum
+    elu equal erf exp expand expand_as expm1 flatten flip floor full_like gather gelu
+    greater_equal greater_than index_select isfinite isinf isnan kron leaky_relu lerp
+    less_equal less_than log log1p log2 log_softmax logical_and logical_not logical_or
+    logsumexp mT masked_fill matmul max maximum mean mean_all median min minimum mm mod
+    moveaxis multiply nan_to_num neg norm normalize not_equal numel ones_like outer pow prod
+    reciprocal relu relu6 reshape roll round rsqrt scale sigmoid sign silu sin sinh softmax
+    softplus sort split sqrt square squeeze stack std subtract sum swish t take_along_axis
+    tan tanh tile topk trace transpose tril triu trunc unbind unsqueeze unstack var where
+    zeros_like
+    """
 )
-_NAMESPACES = frozenset("nn functional linalg tensor".split())
-_DTYPES = frozenset("dtype float16 float32 float64 bfloat16 int32 int64 bool".split())
+_NAMESPACES = _names("nn functional linalg tensor")
+_DTYPES = _names("dtype float16 float32 float64 bfloat16 int32 int64 bool")
 # closure tuple, `zip`'s loop variable, parameter, argument of getrefcount
 _UNSHARED = 4
+_SUSPENDS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 _NAMES = _OPERATIONS | _NAMESPACES | _DTYPES
 
 
 @paddle.jit.marker.unified
 def traced(hook: _Hook) -> _Hook:
-    """Declare that a hook's body is tensor operations alone, so that it must become graph operations.
+    """Declare that a hook's body is tensor operations alone, to become graph operations.
 
     Args:
         hook: the hook; its gradient and result have the shape and dtype of the hooked tensor.
@@ -158,9 +167,11 @@ def _obstacles(hook: Callable[..., Any], owner: types.FunctionType | None) -> It
     if not isinstance(hook, types.FunctionType):
         yield f"its code can't be read ({type(hook).__name__})"
         return
-    if hook.__code__.co_flags & (0x20 | 0x80 | 0x200):  # CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR
+    if hook.__code__.co_flags & _SUSPENDS:
         yield "it is a generator or a coroutine"
-    yield from _constants([*(hook.__defaults__ or ()), *(hook.__kwdefaults__ or {}).values()], "default")
+    yield from _constants(
+        [*(hook.__defaults__ or ()), *(hook.__kwdefaults__ or {}).values()], "default"
+    )
     yield from _cells(hook, owner)
     yield from _instructions(hook)
 
@@ -181,7 +192,7 @@ def _constants(found: list[Any], what: str) -> Iterator[str]:
 
 
 def _is_fixed(content: Any) -> bool:
-    """Tell what can't change behind the body's back: forward values, numbers, functions of Paddle."""
+    """Tell what can't change behind the body's back: values, numbers, functions of Paddle."""
     if isinstance(content, tuple):
         return all(_is_fixed(item) for item in content)
     simple = (Value, int, float, str, type(None), paddle.dtype)

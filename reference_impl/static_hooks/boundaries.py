@@ -1,9 +1,9 @@
 """Hooks on inputs and parameters: the eager tensors that cross the border of a static graph.
 
 An input is the caller's tensor and a parameter is an eager leaf. Its gradient also comes from uses
-outside the static graph, so no operation inside can see the whole of it. Eager mode would register one
-hook on that tensor at each call of the function; so that is what each run does. The values that such a
-hook captures become extra outputs of the run, which the caller never sees.
+outside the static graph, so no operation inside can see the whole of it. Eager mode would register
+one hook on that tensor at each call of the function; so that is what each run does. The values that
+such a hook captures become extra outputs of the run, which the caller never sees.
 """
 
 from __future__ import annotations
@@ -13,12 +13,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import paddle
-from paddle.autograd.backward_utils import ValueDict
-from paddle.jit.dy2static.pir_partial_program import PartialProgramLayer, RunnableProgram
-from paddle.pir import Value
 
 from . import callbacks, captures, registration
-from .registration import Registration, Run
+from .registration import Placed, Registration, Run
+from .surfaces import (
+    PartialProgramLayer,
+    RunnableProgram,
+    Value,
+    ValueDict,
+    append_shadow_outputs,
+)
 
 _PLAN = "_static_hooks_plan"
 
@@ -28,11 +32,14 @@ class Delegation:
     """One hook that is registered on an eager tensor at each run.
 
     Attributes:
+        registration: what was registered, and where.
+        placed: the hook, and what it captures.
         tensor: picks the tensor from the run's inputs and parameters.
         outputs: which of the run's extra outputs the body captures.
     """
 
     registration: Registration
+    placed: Placed
     tensor: Callable[[Sequence[Any], Sequence[Any]], paddle.Tensor]
     outputs: range
 
@@ -55,9 +62,10 @@ class Plan:
 
 def plan_of(layer: PartialProgramLayer) -> Plan:
     """Return the plan of a traced function; settled at its first run."""
-    if _PLAN not in layer.__dict__:
-        layer.__dict__[_PLAN] = _make_plan(layer)
-    return layer.__dict__[_PLAN]
+    plan: Plan | None = layer.__dict__.get(_PLAN)
+    if plan is None:
+        plan = layer.__dict__[_PLAN] = _make_plan(layer)
+    return plan
 
 
 def _make_plan(layer: PartialProgramLayer) -> Plan:
@@ -69,19 +77,21 @@ def _make_plan(layer: PartialProgramLayer) -> Plan:
     for entry in registry.entries:
         if entry.removed:
             continue
-        slots = entry.place(registry).slots
+        placed = entry.place(registry)
         if not isinstance(entry.target, Value):
             pick = _always(entry.target)
         elif entry.target in pickers:
             pick = pickers[entry.target]
         else:
-            if entry.kept_handle() is not None or any(slot.argument is not None for slot in slots):
+            if entry.kept_handle() is not None or any(
+                slot.argument is not None for slot in placed.slots
+            ):
                 plan.per_run.append(entry)
             continue
-        found = captures.values(slots)
+        found = captures.values(placed.slots)
         outputs = range(len(plan.captured), len(plan.captured) + len(found))
         plan.captured.extend(found)
-        plan.delegations.append(Delegation(entry, pick, outputs))
+        plan.delegations.append(Delegation(entry, placed, pick, outputs))
     return plan
 
 
@@ -98,9 +108,7 @@ def _always(tensor: paddle.Tensor) -> Callable[[Any, Any], paddle.Tensor]:
     return lambda inputs, parameters: tensor
 
 
-def with_extra_outputs(
-    layer: PartialProgramLayer, runnable: RunnableProgram
-) -> RunnableProgram:
+def with_extra_outputs(layer: PartialProgramLayer, runnable: RunnableProgram) -> RunnableProgram:
     """Add what delegated hooks capture to the outputs of a training program."""
     captured = plan_of(layer).captured
     registry = registration.of(runnable.program)
@@ -108,12 +116,10 @@ def with_extra_outputs(
         return runnable
     block = runnable.program.global_block()
     with paddle.static.program_guard(runnable.program):
-        extra = [paddle.assign(registry.resolve(value)) for value in captured]
+        extra: list[Any] = [paddle.assign(registry.resolve(value)) for value in captured]
     for value in extra:
         value.stop_gradient = True
-    paddle.base.libpaddle.pir.append_shadow_outputs(
-        runnable.program, extra, len(block.ops), "static_hooks_capture_"
-    )
+    append_shadow_outputs(runnable.program, extra, len(block.ops), "static_hooks_capture_")
     return RunnableProgram(
         runnable.program,
         (runnable.x_names, runnable.param_names, [*runnable.out_names, *(v.name for v in extra)]),
@@ -133,7 +139,8 @@ def run(
     Args:
         layer: the traced function.
         execute: runs it, and returns the program's outputs.
-        inputs, parameters: the eager tensors of this run.
+        inputs: the eager tensors that were passed to this run.
+        parameters: the eager parameters that the program uses.
         arguments: the nest of arguments that the caller passed.
     """
     plan = plan_of(layer)
@@ -164,8 +171,7 @@ class _Captured:
 
 
 def _hook(delegation: Delegation, this: Run, late: _Captured) -> Callable[..., paddle.Tensor]:
-    entry = delegation.registration
-    placed = entry.placed
+    entry, placed = delegation.registration, delegation.placed
 
     def hook(gradient: paddle.Tensor) -> paddle.Tensor:
         captured = [late.tensors[index] for index in delegation.outputs]
@@ -180,6 +186,7 @@ def _hook(delegation: Delegation, this: Run, late: _Captured) -> Callable[..., p
 def _announce(this: Run, layer: PartialProgramLayer, plan: Plan, results: Sequence[Any]) -> None:
     """Let the backward of a run know its run: a hook on its outputs lives as long as its graph."""
     registry = registration.of(layer.program.program)
+    assert registry is not None, "a program with hooks has a registry"
 
     def announce(gradient: paddle.Tensor) -> None:
         registry.run = this

@@ -1,10 +1,11 @@
 """Bodies with effects: Python that runs at every backward, with real tensors, in eager's order.
 
-A callback is a Python operation of the backward graph. Paddle registers such an operation by name and
-for ever, so there is one registration per number of inputs, and the hook is chosen at run time by a key
-that is an input. The executor runs independent operations in any order; a *token* that each callback
-takes from the one before makes the order of effects part of the data flow, keeps two equal callbacks
-from being merged, and keeps a callback whose gradient nobody needs from being pruned.
+A callback is a Python operation of the backward graph. Paddle registers such an operation by name
+and for ever, so there is one registration per number of inputs, and the hook is chosen at run time
+by a key that is an input. The executor runs independent operations in any order; a *token* that
+each callback takes from the one before makes the order of effects part of the data flow, keeps two
+equal callbacks from being merged, and keeps a callback whose gradient nobody needs from being
+pruned.
 """
 
 from __future__ import annotations
@@ -18,12 +19,11 @@ from typing import Any, NoReturn
 from weakref import WeakValueDictionary
 
 import paddle
-from paddle.base.libpaddle.pir import Operation
-from paddle.pir import Value
 
 from . import bodies, captures
-from .errors import HookAborted, HookTypeError, HookValueError, add_note
+from .errors import HookAbortedError, HookTypeError, HookValueError, add_note
 from .registration import Placed, Registration, Registry, Run
+from .surfaces import Operation, Value, eager_mode, run_python_op
 
 _keys = itertools.count(1)
 _NAME = "static_hook_"
@@ -44,6 +44,7 @@ class Callback:
         registry.callbacks.append(self)
 
     def __call__(self, gradient: paddle.Tensor, captured: Sequence[Any]) -> paddle.Tensor:
+        """Call the hook back, for the run whose backward is being executed."""
         return call(self.registration, self.placed, self.registry.run, gradient, captured)
 
 
@@ -57,7 +58,8 @@ def call(
     """Run a body in Python and check what it returns.
 
     Args:
-        registration, placed: the hook.
+        registration: what was registered, and where.
+        placed: the hook, and what it captures.
         run: the forward run that this backward belongs to, if the hook depends on it.
         gradient: the accumulated gradient, of the hooked tensor's shape and dtype.
         captured: real tensors for the forward values that the hook reaches.
@@ -89,7 +91,7 @@ def call(
         raise
 
 
-def check(hook: Any, result: Any, gradient: Any, kind: type) -> None:
+def check(hook: Any, result: Any, gradient: Any, kind: type[Any]) -> None:
     """Refuse a result that is not a tensor of the gradient's shape and dtype."""
     if not isinstance(result, kind):
         got = type(result).__name__
@@ -112,7 +114,7 @@ def emit(
     """Append the operation that calls back; return the next token and the new gradient."""
     key = paddle.full([], callback.key, "int64")
     names = ["token", "key", "gradient", *(f"captured{i}" for i in range(len(captured)))]
-    return paddle._C_ops._run_python_op(
+    outputs: tuple[Value, Value] = run_python_op(
         *(token, key, gradient, *captured),
         name=f"{_NAME}{len(captured)}",
         input_names=names,
@@ -120,11 +122,12 @@ def emit(
         attrs={"infer_meta_fn_ptr": _meta, "fn_ptr": _dispatch},
         inplace_map={},
     )
+    return outputs
 
 
 def is_callback(op: Operation) -> bool:
     """Tell whether an operation of a program calls a hook back."""
-    return op.name().startswith(f"py_op.{_NAME}")
+    return bool(op.name().startswith(f"py_op.{_NAME}"))
 
 
 def _like(tensor: Any) -> Any:
@@ -140,7 +143,7 @@ def _dispatch(token: Any, key: Any, gradient: Any, *captured: Any) -> Any:
         callback = _LIVE[key.item()]
         if paddle.in_dynamic_mode():
             return token, callback(gradient, captured)
-        with paddle.base.dygraph.base.guard():
+        with eager_mode():
             return token, callback(gradient, captured)
     except BaseException as error:
         _silence_once()
@@ -148,21 +151,21 @@ def _dispatch(token: Any, key: Any, gradient: Any, *captured: Any) -> Any:
 
 
 def _silence_once() -> None:
-    """Keep Paddle from printing the abort: it hands the exception of a Python operation to sys.excepthook."""
+    """Keep Paddle from printing the abort, which it hands to `sys.excepthook`."""
     previous = sys.excepthook
 
     def excepthook(kind: type[BaseException], error: BaseException, trace: Any) -> None:
         sys.excepthook = previous
-        if kind is not HookAborted:
+        if kind is not HookAbortedError:
             previous(kind, error, trace)
 
     sys.excepthook = excepthook
 
 
 def abort(error: BaseException) -> NoReturn:
-    """Stop the executor on an exception, which a C++ frame would lose, and keep it for the caller."""
+    """Stop the executor, whose C++ frames would lose `error`, and keep it for the caller."""
     _FAILURES.append(error)
-    raise HookAborted("a backward hook raised; its exception follows") from None
+    raise HookAbortedError("a backward hook raised; its exception follows") from None
 
 
 _lock = threading.Lock()

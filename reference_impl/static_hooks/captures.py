@@ -1,14 +1,16 @@
 """What a hook's body reaches of the forward graph, and how it gets the real thing when it runs.
 
-In eager mode a closure over a forward intermediate holds a tensor. While `to_static` traces, it holds
-a `Value`: a name for a tensor that exists only when the program runs, and of a program that Paddle
-clones before it builds the backward. So a body can't run with what its closure holds. `find` lists the
-*slots* (closure cells, container items, attributes, defaults) that hold a `Value`; `swapped` puts other
-objects into them for the time of one call: the clone's values when a body is traced, real tensors when
-it is called back. Slots are filled in place, so lists and counters that the body shares keep identity.
+In eager mode a closure over a forward intermediate holds a tensor. While `to_static` traces, it
+holds a `Value`: a name for a tensor that exists only when the program runs, and of a program that
+Paddle clones before it builds the backward. So a body can't run with what its closure holds. `find`
+lists the *slots* (closure cells, container items, attributes, defaults) that hold a `Value`;
+`swapped` puts other objects into them for the time of one call: the clone's values when a body is
+traced, real tensors when it is called back. Slots are filled in place, so lists and counters that
+the body shares keep identity.
 
-A list or dict that the caller passes to a static function has the same fate: the traced function sees
-a copy. A slot that holds such a copy is filled with the container that the caller passed in that run.
+A list or dict that the caller passes to a static function has the same fate: the traced function
+sees a copy. A slot that holds such a copy is filled with the container that the caller passed in
+that run.
 """
 
 from __future__ import annotations
@@ -20,8 +22,7 @@ from contextlib import contextmanager
 from threading import RLock
 from typing import Any
 
-from paddle.jit.dy2static.utils import UndefinedVar
-from paddle.pir import Value
+from .surfaces import UndefinedVar, Value
 
 # A body reaches further than this only through data structures that no hook needs.
 _DEPTH = 6
@@ -30,16 +31,18 @@ _LOCK = RLock()
 
 
 class Slot:
-    """A place that holds a `Value`, a tuple with one, or the copy of a container that was passed in."""
+    """A place that holds a `Value`, a tuple with one, or the copy of an argument container."""
 
     def __init__(self, holder: Any, key: Any, argument: int | None = None) -> None:
         self.holder, self.key, self.argument = holder, key, argument
         self.content = self.get()
 
     def get(self) -> Any:
+        """Return what the place holds."""
         return self.holder.cell_contents if self.key is _CELL else self.holder[self.key]
 
     def set(self, content: Any) -> None:
+        """Put `content` into the place."""
         if self.key is _CELL:
             self.holder.cell_contents = content
         else:
@@ -150,7 +153,7 @@ class _Finder:
         self._seen: set[int] = set()
 
     def visit(self, found: Any, names: frozenset[str], depth: int) -> None:
-        """Look into `found`; of an object, only at the attributes in `names` (what the code reads)."""
+        """Look into `found`; of an object, only at attributes that the code reads: `names`."""
         if depth == 0 or id(found) in self._seen:
             return
         self._seen.add(id(found))
@@ -185,7 +188,7 @@ class _Finder:
         self._items(used, names, depth, function.__globals__)
 
     def _object(self, found: Any, names: frozenset[str], depth: int) -> None:
-        call = getattr(type(found), "__call__", None)
+        call = type(found).__dict__.get("__call__")
         if isinstance(call, types.FunctionType):
             names = names | names_in(call)
         attributes = getattr(found, "__dict__", {})
@@ -200,9 +203,7 @@ class _Finder:
         for key, content in list(items.items()):
             self._slot(items if holder is None else holder, key, content, names, depth)
 
-    def _slot(
-        self, holder: Any, key: Any, content: Any, names: frozenset[str], depth: int
-    ) -> None:
+    def _slot(self, holder: Any, key: Any, content: Any, names: frozenset[str], depth: int) -> None:
         if id(content) in self._containers:
             self.slots.append(Slot(holder, key, self._containers[id(content)]))
         elif any(True for _ in _leaves(content)):
@@ -226,7 +227,7 @@ class _Defaults:
         self._function.__defaults__ = tuple(defaults)
 
 
-def names_in(function: types.FunctionType) -> frozenset[str]:
+def names_in(function: Any) -> frozenset[str]:
     """Collect every name that a function's code, or code nested in it, reads."""
 
     def walk(code: types.CodeType) -> Iterator[str]:

@@ -43,10 +43,10 @@ class UnknownPaddleError(StaticHooksError, RuntimeError):
     """The installed Paddle lacks a surface that the patches rely on."""
 
 
-class HookAborted(Exception):
+class HookAbortedError(Exception):
     """Stops Paddle's executor after a hook's body failed; never reaches the user.
 
-    The body's own exception waits in `callbacks.FAILURES` and replaces this one in the caller.
+    The body's own exception waits in `callbacks` and replaces this one in the caller.
     """
 
 

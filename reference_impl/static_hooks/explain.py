@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import paddle
-from paddle.pir import Value
 
 from . import bodies, boundaries, firing, patches, registration
+from .surfaces import Value
 
 _ROW = "{hook:<24} {runs:<9} {tensor:<28} {where}\n{indent}{reason}"
 
@@ -19,10 +19,9 @@ class Row:
     """How one hook runs.
 
     Attributes:
-        hook: its name.
-        where: the user's file and line that registered it.
-        tensor: what it is registered on, with the shape (-1 where dynamic) and dtype of its gradient.
-        runs: "traced" (operations of the graph), "callback" (Python at every backward) or "delegated"
+        hook: its name. where: the user's file and line that registered it. tensor: what it is
+        registered on, with the shape (-1 where dynamic) and dtype of its gradient. runs: "traced"
+        (operations of the graph), "callback" (Python at every backward) or "delegated"
             (registered on the caller's tensor at each run).
         reason: why, in words.
     """
@@ -61,9 +60,12 @@ def explain(target: Callable[..., Any], *inputs: Any) -> Explanation:
         plan = boundaries.plan_of(layer)
         registry = registration.of(concrete.main_program)
         delegated = {delegation.registration for delegation in plan.delegations}
-        entries = registry.entries if registry else []
+        if registry is None:
+            return Explanation()
         return Explanation(
-            _row(entry, registry, entry in delegated) for entry in entries if not entry.removed
+            _row(entry, registry, entry in delegated)
+            for entry in registry.entries
+            if not entry.removed
         )
 
 
@@ -84,5 +86,5 @@ def _name(entry: registration.Registration) -> str:
         return f"tensor {entry.target.name}"
     if firing.is_boundary(entry.target):
         return "input or parameter"
-    return entry.target.get_defining_op().name().removeprefix("pd_op.")
-
+    name: str = entry.target.get_defining_op().name()
+    return name.removeprefix("pd_op.")

@@ -1,9 +1,9 @@
 """Where a hook fires: in the backward builder, at the gradient that is complete and not yet used.
 
-Paddle's builder walks the forward operations backwards. When it reaches the operation that produced a
-hooked value, every consumer of the value has added its share of the gradient, and no producer has seen
-it. That point is eager's. There the shares are folded into one value, the hooks run on it in the order
-registered, and their result takes its place.
+Paddle's builder walks the forward operations backwards. When it reaches the operation that produced
+a hooked value, every consumer of the value has added its share of the gradient, and no producer has
+seen it. That point is eager's. There the shares are folded into one value, the hooks run on it in
+the order registered, and their result takes its place.
 """
 
 from __future__ import annotations
@@ -14,23 +14,29 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import paddle
-from paddle.autograd import backward_utils, ir_backward
-from paddle.autograd.backward_utils import ValueDict, return_map_value
-from paddle.base.libpaddle.pir import Block, Operation, is_fake_value
-from paddle.pir import Value
 
 from . import callbacks, captures, registration
 from .errors import UnsupportedHookError
 from .ordering import eager_order
 from .registration import Placed, Registration, Registry
+from .surfaces import (
+    Block,
+    Operation,
+    State,
+    Value,
+    ValueDict,
+    get_split_op,
+    ir_backward,
+    is_fake_value,
+    return_map_value,
+)
 
 _local = threading.local()
 
 
 def _walks() -> list[Walk]:
-    if not hasattr(_local, "walks"):
-        _local.walks = []
-    return _local.walks
+    walks: list[Walk] = _local.__dict__.setdefault("walks", [])
+    return walks
 
 
 class Walk:
@@ -39,7 +45,7 @@ class Walk:
     def __init__(self, registry: Registry, arguments: dict[str, Any], outer: Walk | None) -> None:
         self.registry = registry
         self.block: Block = arguments["bwd_block"]
-        self.state: backward_utils.State = arguments["state"]
+        self.state: State = arguments["state"]
         self.backward_ops: list[Operation] = arguments["backward_ops"]
         self.argument_map = arguments["bwd_value_to_block_argument_map"]
         self.copy_map = arguments["control_flow_value_to_copyvalue_map"]
@@ -62,7 +68,7 @@ class Walk:
         results = list(_tensors(op))
         if callbacks.is_callback(op) and any(self._has_gradient(value) for value in results):
             raise UnsupportedHookError(
-                "a hook that is called back must not be differentiated, but paddle.grad ran it inside "
+                "a hook that is called back must not be differentiated, but paddle.grad ran it in "
                 "the function that is being traced; make its body tensor operations alone"
             )
         here = [(e, value) for value in results for e in self.hooked.get(value, [])]
@@ -91,9 +97,7 @@ class Walk:
         """Give a result that nobody used zeros, as eager mode does when a sibling was used."""
         if not self._has_gradient(value):
             like = return_map_value(value, self.copy_map)
-            ir_backward.append_full_like(
-                0.0, like, self._key(value), self.state, self.backward_ops
-            )
+            ir_backward.append_full_like(0.0, like, self._key(value), self.state, self.backward_ops)
 
     def _fire(self, op: Operation, entry: Registration, value: Value) -> None:
         self.fired.add(entry)
@@ -148,8 +152,9 @@ class Walk:
             block = block.parent_block
         if block is None:
             raise UnsupportedHookError(
-                f"hook registered at {entry.site}: a value that the hook uses must be visible where "
-                "its tensor was made, but it was made inside a branch or loop; return it from there"
+                f"hook registered at {entry.site}: a value that the hook uses must be visible "
+                "where its tensor was made, but it was made inside a branch or loop; return it "
+                "from there"
             )
         return value
 
@@ -162,7 +167,7 @@ def is_boundary(value: Value) -> bool:
 
 def _tensors(op: Operation) -> Iterator[Value]:
     for result in op.results():
-        split = None if result.use_empty() else backward_utils.get_split_op(result)
+        split = None if result.use_empty() else get_split_op(result)
         if split is None:
             yield result
         else:
@@ -236,6 +241,3 @@ def around_prune_ops(original: Callable[..., Any]) -> Callable[..., Any]:
         return original(total_ops, inputs_set, outputs_set, no_grad_set)
 
     return prune_ops
-
-
-

@@ -2,8 +2,8 @@
 
 Effects of hooks on different tensors are observable, so their order is part of the behaviour. Eager
 mode walks the graph breadth first: an operation is queued when the last gradient that it waits for
-arrives, and its inputs are served in the order of its operands. The static builder walks a different
-order; with callbacks in the program it is given this one, which is as valid.
+arrives, and its inputs are served in the order of its operands. The static builder walks a
+different order; with callbacks in the program it is given this one, which is as valid.
 
 Source: PaddlePaddle/Paddle paddle/fluid/eager/backward.cc `RunBackward`, 3.3.1.
 """
@@ -13,9 +13,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 
-from paddle.autograd.backward_utils import get_real_op_inputs
-from paddle.base.libpaddle.pir import Operation
-from paddle.pir import is_fake_value
+from .surfaces import Operation, get_real_op_inputs, is_fake_value
 
 # What PIR inserts between an operation and a list of tensors; eager mode has no node for them.
 _PLUMBING = ("builtin.combine", "builtin.split")

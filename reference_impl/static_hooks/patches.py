@@ -1,8 +1,8 @@
 """Every private surface of Paddle that this package touches: the upstream plan as code.
 
 Each patch names the upstream file and function that it stands for and what should change there.
-`enable` first verifies all surfaces, and touches nothing if one is not as expected; `disable` puts back
-the very objects that were there.
+`enable` first verifies all surfaces, and touches nothing if one is not as expected; `disable` puts
+back the very objects that were there.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import inspect
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import paddle
@@ -22,51 +21,11 @@ from paddle.jit.dy2static.transformers import transform
 from paddle.pir import Value
 
 from . import boundaries, callbacks, firing, registration, source
-from .errors import UnknownPaddleError
-
-
-@dataclass(frozen=True)
-class Patch:
-    """One attribute of Paddle's that is replaced while the package is enabled.
-
-    Attributes:
-        owner, attribute: what is replaced.
-        replace: makes the replacement from the original.
-        parameters: the original's parameter names, or None where Python can't read them.
-        upstream: the file and function to change in PaddlePaddle/Paddle.
-        change: what should change there.
-    """
-
-    owner: Any
-    attribute: str
-    replace: Callable[[Any], Any]
-    parameters: tuple[str, ...] | None
-    upstream: str
-    change: str
-
-    @property
-    def name(self) -> str:
-        return f"{getattr(self.owner, '__name__', type(self.owner).__name__)}.{self.attribute}"
-
-    def verify(self) -> None:
-        """Raise UnknownPaddleError unless the surface is there and looks as expected."""
-        if not hasattr(self.owner, self.attribute):
-            raise UnknownPaddleError(_unknown(self.name, "exist", "nothing"))
-        if self.parameters is not None:
-            found = tuple(inspect.signature(getattr(self.owner, self.attribute)).parameters)
-            if found[: len(self.parameters)] != self.parameters:
-                raise UnknownPaddleError(_unknown(self.name, f"take {self.parameters}", str(found)))
-
-
-def _unknown(name: str, must: str, got: str) -> str:
-    return (
-        f"static_hooks.enable: {name} must {must}, but got {got} in Paddle {paddle.__version__}; "
-        "use Paddle 3.3, which this release was made for"
-    )
+from .patching import Patch, unknown
 
 
 class NoReordering:
-    """Stands in for the transformer that moved `register_hook` calls up to their tensor's first use."""
+    """Stands in for the transformer that moved `register_hook` calls to the first use."""
 
     def __init__(self, root: Any) -> None:
         self.root = root
@@ -139,7 +98,7 @@ _call = threading.local()
 
 
 def _remember_arguments(original: Callable[..., Any]) -> Callable[..., Any]:
-    def __call__(self: Any, inputs: Any) -> Any:
+    def call(self: Any, inputs: Any) -> Any:
         outer = getattr(_call, "arguments", ())
         _call.arguments = inputs
         try:
@@ -147,7 +106,7 @@ def _remember_arguments(original: Callable[..., Any]) -> Callable[..., Any]:
         finally:
             _call.arguments = outer
 
-    return __call__
+    return call
 
 
 def _run(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -287,7 +246,7 @@ def verify() -> None:
         UnknownPaddleError: one of them is missing or has another signature.
     """
     if not paddle.framework.use_pir_api():
-        raise UnknownPaddleError(_unknown("FLAGS_enable_pir_api", "be on", "off"))
+        raise unknown("FLAGS_enable_pir_api", "be on", "off")
     for patch in PATCHES:
         patch.verify()
 

@@ -15,12 +15,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import paddle
-from paddle.autograd.backward_utils import ValueDict
-from paddle.base.dygraph.tensor_patch_methods import TensorHookRemoveHelper
-from paddle.pir import Value
 
 from . import bodies, captures, source
 from .errors import HookTypeError, UnsupportedHookError
+from .surfaces import TensorHookRemoveHelper, Value, ValueDict, in_to_static_mode
 
 _ATTRIBUTE = "_static_hooks_registry"
 _CONTAINERS = "_static_hooks_containers"
@@ -65,6 +63,7 @@ class Registration:
 
     @property
     def site(self) -> str:
+        """Where the hook was registered, as `file:line`."""
         return f"{self.file}:{self.line}"
 
     def place(self, registry: Registry) -> Placed:
@@ -117,8 +116,8 @@ class HookHandle(TensorHookRemoveHelper):
 
     def __init__(self, registration: Registration) -> None:
         self._registration = registration
-        # The handle of the latest run, for a hook on an eager tensor. The registration must not hold
-        # it: it holds the tensor, which holds the hook, where no garbage collector can look.
+        # The handle of the latest run, for a hook on an eager tensor. The registration must not
+        # hold it: it holds the tensor, which holds the hook, where no garbage collector can look.
         self._eager: TensorHookRemoveHelper | None = None
 
     def follow(self, eager: TensorHookRemoveHelper) -> None:
@@ -175,9 +174,6 @@ class Registry:
         """Return this program's value for one of the program that was traced."""
         return value if self.mapping is None else self.mapping.get(value, value)
 
-    def knows(self, value: Value) -> bool:
-        return self.mapping is None or value in self.mapping
-
     def active(self) -> list[Registration]:
         """List the hooks on values that have not been removed while tracing."""
         return [e for e in self.entries if not e.removed and isinstance(e.target, Value)]
@@ -198,7 +194,8 @@ def program_of(value: Value) -> paddle.static.Program:
     operation = value.get_defining_op()
     if operation is None:  # an argument of a block
         return paddle.static.default_main_program()
-    return operation.get_parent_block().program
+    program: paddle.static.Program = operation.get_parent_block().program
+    return program
 
 
 @paddle.jit.marker.unified
@@ -206,6 +203,7 @@ def register_hook(self: Value, hook: Callable[..., Any]) -> HookHandle:
     """Register a backward hook on a value of a static graph.
 
     Args:
+        self: the value, of any shape and floating-point dtype.
         hook: called at every backward with the accumulated gradient of this value, a tensor of its
             shape and dtype; returns None, or a tensor of the same shape and dtype to replace it.
 
@@ -217,7 +215,8 @@ def register_hook(self: Value, hook: Callable[..., Any]) -> HookHandle:
         HookTypeError: `hook` is not callable.
 
     Source:
-        PaddlePaddle/Paddle python/paddle/base/dygraph/tensor_patch_methods.py `register_hook`, 3.3.1.
+        PaddlePaddle/Paddle python/paddle/base/dygraph/tensor_patch_methods.py `register_hook`,
+        3.3.1.
     """
     if self.stop_gradient:
         raise RuntimeError(REFUSED)
@@ -233,7 +232,7 @@ def record(program: paddle.static.Program, target: Any, hook: Callable[..., Any]
         )
     registry = of(program)
     if registry is None:
-        registry = Registry(to_static=paddle.base.dygraph.base.in_to_static_mode())
+        registry = Registry(to_static=in_to_static_mode())
         registry.containers = program.__dict__.get(_CONTAINERS, ())
         setattr(program, _ATTRIBUTE, registry)
     file, line = _caller()

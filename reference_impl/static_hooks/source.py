@@ -1,10 +1,10 @@
 """The user's own function behind one that AST conversion has rewritten.
 
-AST conversion rewrites a whole function, the functions nested in it included. A hook that is nested in
-`forward` therefore arrives with other code (`.numpy()` is gone, `if` became a call), a *copy* of its
-module's globals and *copies* of the cells from outside the converted function. Called back at run time
-it would do something else than in eager mode, and see frozen state. `restore` rebuilds the hook from
-the code that the user wrote, the real globals and the real cells.
+AST conversion rewrites a whole function, the functions nested in it included. A hook that is nested
+in `forward` therefore arrives with other code (`.numpy()` is gone, `if` became a call), a *copy* of
+its module's globals and *copies* of the cells from outside the converted function. Called back at
+run time it would do something else than in eager mode, and see frozen state. `restore` rebuilds the
+hook from the code that the user wrote, the real globals and the real cells.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from paddle.jit.dy2static.origin_info import Location, global_origin_info_map
+from .surfaces import Location, global_origin_info_map
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ _CONVERSIONS: dict[str, Conversion] = {}
 
 def remember(converted: types.FunctionType, original: Callable[..., Any]) -> None:
     """Record that AST conversion made `converted` from `original`."""
-    user_function = getattr(original, "__func__", original)
+    user_function: Any = getattr(original, "__func__", original)
     file = converted.__code__.co_filename
     forget = functools.partial(_forget, file)
     _CONVERSIONS[file] = Conversion(weakref.ref(converted, forget), weakref.ref(user_function))
@@ -54,11 +54,12 @@ def keep_alive(hook: Callable[..., Any]) -> tuple[Any, ...]:
 
 def restore(hook: Callable[..., Any]) -> Callable[..., Any]:
     """Return `hook` as the user wrote it; a hook that no conversion touched comes back as it is."""
-    return _Restorer().restore(hook)
+    restored: Callable[..., Any] = _Restorer().restore(hook)
+    return restored
 
 
 def site_of(frame: types.FrameType) -> tuple[str, int]:
-    """Return file and line of a frame, in the user's file also when the frame runs converted code."""
+    """Return file and line of a frame; of converted code, those in the user's file."""
     return _origin(frame.f_code.co_filename, frame.f_lineno)
 
 
@@ -81,6 +82,7 @@ class BoundArguments:
     keywords: dict[str, Any] = field(default_factory=dict)
 
     def __call__(self, gradient: Any) -> Any:
+        """Call the function with the arguments and `gradient`."""
         return self.function(*self.arguments, gradient, **self.keywords)
 
 
