@@ -74,6 +74,7 @@ def call(
     if registration.is_removed_in(run):
         return own
     own.stop_gradient = False
+    result: Any
     try:
         if placed.slots:
             arguments = run.arguments if run is not None else ()
@@ -84,7 +85,8 @@ def call(
         if result is None or result is own:
             return own.detach()
         check(placed.hook, result, gradient, paddle.Tensor)
-        return result.detach().clone()
+        copy: paddle.Tensor = result.detach().clone()
+        return copy
     except BaseException as error:
         name = bodies.name_of(placed.hook)
         add_note(error, f"in backward hook {name!r}, registered at {registration.site}")
@@ -94,18 +96,17 @@ def call(
 def check(hook: Any, result: Any, gradient: Any, kind: type[Any]) -> None:
     """Refuse a result that is not a tensor of the gradient's shape and dtype."""
     if not isinstance(result, kind):
-        got = type(result).__name__
-        raise HookTypeError(f"{_must_return(hook)} a tensor or None, but got {got}")
+        raise HookTypeError(_must_return(hook, "a tensor or None", type(result).__name__))
     if result.shape != gradient.shape:
-        must, got = list(gradient.shape), list(result.shape)
-        raise HookValueError(f"{_must_return(hook)} a tensor of shape {must}, but got {got}")
+        must = f"a tensor of shape {list(gradient.shape)}"
+        raise HookValueError(_must_return(hook, must, list(result.shape)))
     if result.dtype != gradient.dtype:
-        must, got = gradient.dtype, result.dtype
-        raise HookValueError(f"{_must_return(hook)} a tensor of dtype {must}, but got {got}")
+        must = f"a tensor of dtype {gradient.dtype}"
+        raise HookValueError(_must_return(hook, must, result.dtype))
 
 
-def _must_return(hook: Any) -> str:
-    return f"backward hook {bodies.name_of(hook)!r} must return"
+def _must_return(hook: Any, must: str, got: object) -> str:
+    return f"backward hook {bodies.name_of(hook)!r} must return {must}, but got {got}"
 
 
 def emit(
