@@ -108,8 +108,13 @@ class Launcher:
 
 @contextlib.contextmanager
 def _native_output(log: Path) -> Any:
-    """Send the real stdout to a temporary file and the real stderr to ``log``."""
-    with tempfile.TemporaryFile("a+b") as output, log.open("wb") as errors:
+    """Send the real stdout to a temporary file and the real stderr to ``log``; close stdin."""
+    with (
+        tempfile.TemporaryFile("a+b") as output,
+        log.open("wb") as errors,
+        Path(os.devnull).open("rb") as nothing,
+    ):
+        os.dup2(nothing.fileno(), 0)  # the launcher's own: reading it would end the build
         os.dup2(output.fileno(), 1)
         os.dup2(errors.fileno(), 2)
         yield output
