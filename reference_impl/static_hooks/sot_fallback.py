@@ -13,30 +13,24 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn
 
 import paddle
-from paddle.jit.sot.opcode_translator.executor.guard import StringifiedExpression
-from paddle.jit.sot.opcode_translator.executor.opcode_executor import (
-    OpcodeExecutor,
-    OpcodeExecutorBase,
-)
-from paddle.jit.sot.opcode_translator.executor.opcode_inline_executor import inline_for_iter_impl
-from paddle.jit.sot.opcode_translator.executor.tracker import Tracker
-from paddle.jit.sot.opcode_translator.executor.variables.base import VariableBase
-from paddle.jit.sot.opcode_translator.executor.variables.basic import (
-    CellVariable,
-    ConstantVariable,
-    TensorVariable,
-)
-from paddle.jit.sot.opcode_translator.executor.variables.callable import LayerVariable
-from paddle.jit.sot.opcode_translator.executor.variables.iter import (
-    IterVariable,
-    UserDefinedIterVariable,
-)
-from paddle.jit.sot.opcode_translator.instruction_utils import analysis_used_names
-from paddle.jit.sot.symbolic.statement_ir import Statement
-from paddle.jit.sot.utils.exceptions import ConditionalFallbackError, FallbackError
 from paddle.utils import flatten
 
 from .source import nested
+from .sot_surfaces import (
+    CellVariable,
+    ConditionalFallbackError,
+    ConstantVariable,
+    IterVariable,
+    LayerVariable,
+    OpcodeExecutorBase,
+    Statement,
+    StringifiedExpression,
+    TensorVariable,
+    Tracker,
+    UserDefinedIterVariable,
+    VariableBase,
+    analysis_used_names,
+)
 
 REASONS: deque[str] = deque(maxlen=20)
 _REGISTER = "register_hook"
@@ -50,8 +44,16 @@ def site() -> tuple[str, int]:
 
 def fall_back(reason: str, file: str, line: int) -> NoReturn:
     """Let the frame that is being simulated, and all that it calls, run eagerly."""
+    guard_gradients()
     REASONS.append(f"{file}:{line}: the function runs eagerly, since {reason}")
     raise ConditionalFallbackError(REASONS[-1], disable_eval_frame=True)
+
+
+def guard_gradients() -> bool:
+    """Tell whether gradients are on, and let the frame be compiled anew when that changes."""
+    graph, is_on = OpcodeExecutorBase.call_stack[0]._graph, paddle.is_grad_enabled()
+    graph.add_global_guarded_variable(ConstantVariable(is_on, graph, _ModeTracker()))
+    return is_on
 
 
 class _Modes:
@@ -81,9 +83,7 @@ class _ModeTracker(Tracker):
 
 def check_target(graph: Any, target: TensorVariable) -> None:
     """Let the frame run eagerly if the tensor can't be hooked in a graph."""
-    is_enabled = paddle.is_grad_enabled()
-    graph.add_global_guarded_variable(ConstantVariable(is_enabled, graph, _ModeTracker()))
-    if not is_enabled:
+    if not guard_gradients():
         fall_back("gradients are off, and Paddle keeps a graph compiled without them", *site())
     if not graph._kwargs.get("training", True):
         for variable in OpcodeExecutorBase.call_stack[0].vframe.locals.values():
@@ -137,7 +137,7 @@ def _is_foreign(found: Any) -> bool:
     return (name or "").partition(".")[0] in ("paddle", "numpy", "builtins", "static_hooks")
 
 
-def _frame_may_register(executor: Any, start: int) -> bool:
+def frame_may_register(executor: Any, start: int) -> bool:
     """Tell whether a frame might register a hook from one of its instructions on."""
     names: set[str] = set()
     for instruction in executor._instructions[start:]:
@@ -161,7 +161,7 @@ def _uncelled(variable: Any) -> Any:
     return variable.cell_content() if isinstance(variable, CellVariable) else variable
 
 
-def _check_break(executor: Any, stack: Sequence[Any], instruction: Any) -> None:
+def check_break(executor: Any, stack: Sequence[Any], instruction: Any) -> None:
     """Let a frame run eagerly if a graph break would cut a tensor off from its later hooks.
 
     What a graph returns is hooked with its uses outside the graph only. So a tensor that the graph
@@ -169,10 +169,10 @@ def _check_break(executor: Any, stack: Sequence[Any], instruction: Any) -> None:
     """
     index = executor.indexof(instruction)
     at = executor.vframe.code.co_filename, executor._current_line
-    if _is_simulated(executor) and _is_in_loop(executor, index):
+    if _has_closures(executor) and _is_in_loop(executor, index):
         fall_back("a graph break is in a loop of a function with closures", *at)
     called = [found for found in map(_content, stack) if _is_user_function(found)]
-    later = _frame_may_register(executor, index + 1)
+    later = frame_may_register(executor, index + 1)
     if later and called:
         fall_back("a call that breaks the graph may return a tensor that is hooked later", *at)
     if (later or any(_may_register(f, set()) for f in called)) and _is_used(executor, stack, index):
@@ -205,76 +205,18 @@ def _is_in_loop(executor: Any, index: int) -> bool:
     return any(executor.indexof(i) <= index < executor.indexof(i.jump_to) for i in loops)
 
 
-def _is_simulated(executor: Any) -> bool:
-    """Tell whether loops of a frame are simulated in place: Paddle's way can't have closures."""
+def in_hooked_frame() -> bool:
+    """Tell whether the function that is being simulated registers hooks in its own code."""
+    return _REGISTER in _names(OpcodeExecutorBase.call_stack[-1].vframe.code)
+
+
+def is_loop_simulated(executor: Any) -> bool:
+    """Tell whether a loop is simulated in place: the way of Paddle's can't have closures."""
+    iterator = executor.stack.top
+    is_known = isinstance(iterator, IterVariable)
+    return is_known and not isinstance(iterator, UserDefinedIterVariable) and _has_closures(executor)
+
+
+def _has_closures(executor: Any) -> bool:
     code = executor.vframe.code
     return bool(code.co_cellvars or code.co_freevars) and _REGISTER in _names(code)
-
-
-def around_for_iter(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap the simulation of a loop in the frame that SOT replaces."""
-
-    def FOR_ITER(self: Any, instr: Any) -> Any:  # noqa: N802 (the name of an instruction)
-        iterator = self.stack.top
-        if not isinstance(iterator, IterVariable) or isinstance(iterator, UserDefinedIterVariable):
-            return original(self, instr)
-        return inline_for_iter_impl(self, instr) if _is_simulated(self) else original(self, instr)
-
-    return FOR_ITER
-
-
-def around_break_call(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap the graph break at a call."""
-
-    def _break_graph_when_call(self: Any, origin_stack: Any, instr: Any, push_n: Any) -> None:
-        _check_break(self, list(origin_stack), instr)
-        original(self, origin_stack, instr, push_n)
-
-    return _break_graph_when_call
-
-
-def around_break_if(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap the graph break at a branch on a tensor."""
-
-    def _break_graph_when_if(self: Any, result: Any, instr: Any) -> None:
-        _check_break(self, list(self.stack), instr)
-        original(self, result, instr)
-
-    return _break_graph_when_if
-
-
-def around_transform(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap the simulation of a frame: if one with hooks runs eagerly, so does all that it calls."""
-
-    def transform(self: Any, frame: types.FrameType) -> Any:
-        try:
-            return original(self, frame)
-        except FallbackError as error:
-            error.disable_eval_frame = error.disable_eval_frame or _frame_may_register(self, 0)
-            raise
-
-    return transform
-
-
-_EXECUTOR = "python/paddle/jit/sot/opcode_translator/executor/opcode_executor.py::OpcodeExecutor."
-SURFACES: list[tuple[Any, str, Callable[[Any], Any], tuple[str, ...] | None, str, str]] = [
-    (
-        OpcodeExecutor, "FOR_ITER", around_for_iter, ("self", "instr"), _EXECUTOR + "FOR_ITER",
-        "Simulate loops in place where the function has closures.",
-    ),
-    (
-        OpcodeExecutor, "_break_graph_when_call", around_break_call, None,
-        _EXECUTOR + "_break_graph_when_call",
-        "Refuse a break that would cut a tensor off from its later hooks.",
-    ),
-    (
-        OpcodeExecutor, "_break_graph_when_if", around_break_if, None,
-        _EXECUTOR + "_break_graph_when_if",
-        "Refuse a break that would cut a tensor off from its later hooks.",
-    ),
-    (
-        OpcodeExecutor, "transform", around_transform, ("self", "frame"),
-        _EXECUTOR + "transform",
-        "Run what a frame with hooks calls eagerly where the frame itself runs eagerly.",
-    ),
-]  # fmt: skip

@@ -1,9 +1,9 @@
 """Make anew, at each run, the hooks that a frame makes: SOT has replaced the frame by a graph.
 
 SOT simulates a frame's bytecode. A function defined in the frame exists only in the simulation, with
-variables of the simulation in its cells. `Recorder` turns such a hook into a small recipe and a list of
-what the frame can load; `Maker` makes the real hook from them: real functions with real cells, shared
-where the frame shares them, and the very cells of outer functions where the hook reaches these.
+variables of the simulation in its cells. `Recorder` turns such a hook into a small recipe and a list
+of what the frame can load; `Maker` makes the real hook from them: real functions with real cells,
+shared where the frame shares them, and the very cells of outer functions where the hook reaches these.
 """
 
 from __future__ import annotations
@@ -11,17 +11,20 @@ from __future__ import annotations
 import functools
 import sys
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from paddle.jit.sot.opcode_translator.executor.variables import (
+from .sot_surfaces import (
+    CallableVariable,
     CellVariable,
+    DummyTracker,
     MethodVariable,
+    ObjectVariable,
     UserDefinedFunctionVariable,
     VariableBase,
+    gen_instr,
 )
-from paddle.jit.sot.opcode_translator.instruction_utils import gen_instr
 
 # Where a simulated function keeps the simulated frame that made it.
 FRAME = "__static_hooks_frame__"
@@ -51,7 +54,7 @@ class Cell:
 
 @dataclass(eq=False)
 class Function:
-    """A function that the frame makes."""
+    """A function that the frame defines."""
 
     code: types.CodeType
     globals: dict[str, Any]
@@ -62,11 +65,36 @@ class Function:
 
 
 @dataclass(eq=False)
-class Method:
-    """A bound method whose function or receiver is made in the frame."""
+class Call:
+    """What a call makes: a bound method, or a `functools.partial`."""
 
-    function: Any
-    receiver: Any
+    function: Callable[..., Any]
+    arguments: Sequence[Any]
+    keywords: dict[str, Any]
+
+
+@dataclass(eq=False)
+class Instance:
+    """An object of a class that the frame makes."""
+
+    kind: type
+    attributes: dict[str, Any] = field(default_factory=dict)
+
+
+class PartialVariable(CallableVariable):
+    """A `functools.partial` made in a simulated frame; unlike SOT's own, it may hold tensors."""
+
+    def __init__(self, graph: Any, function: Any, *args: Any, **kwargs: Any) -> None:
+        super().__init__(graph, DummyTracker([function, *args, *kwargs.values()]))
+        self.function, self.args, self.kwargs = function, args, kwargs
+
+    def get_py_type(self) -> type:
+        """Return the type that the frame sees."""
+        return functools.partial
+
+    def call_function(self, /, *args: Any, **kwargs: Any) -> Any:
+        """Simulate the call."""
+        return self.function(*self.args, *args, **{**self.kwargs, **kwargs})
 
 
 class OuterCell:
@@ -80,7 +108,7 @@ class OuterCell:
         is_old = sys.version_info < (3, 11)
         instruction = gen_instr("LOAD_CLOSURE" if is_old else "LOAD_FAST", arg=0, argval=self.name)
         instruction.opname = "LOAD_CLOSURE"  # the code generator must not look for a local variable
-        codegen._instructions.append(instruction)
+        codegen.extend_instrs([instruction])
         codegen.hooks.append(lambda: setattr(instruction, "arg", _place(codegen, self.name)))
 
 
@@ -111,15 +139,17 @@ class ClosureCell:
 class Recorder:
     """Turns simulated hooks into recipes.
 
+    Args:
+        handle_of: returns the recipe of a variable that is the handle of a hook.
+
     Attributes:
         loads: what the recipes need loaded: variables of the simulation, or cells.
     """
 
     def __init__(self, handle_of: Callable[[VariableBase], Handle | None]) -> None:
         self.loads: list[Any] = []
-        self.made: dict[str, VariableBase] = {}
         self._handle_of = handle_of
-        self._nodes: dict[Any, Any] = {}
+        self._nodes: dict[str, Any] = {}
 
     def node(self, variable: VariableBase) -> Any:
         """Return the recipe of what `variable` stands for."""
@@ -131,20 +161,36 @@ class Recorder:
         handle = self._handle_of(variable)
         if handle is not None:
             return handle
-        if isinstance(variable, UserDefinedFunctionVariable):
-            frame = variable.value.__dict__.get(FRAME)
-            if frame is not None:
-                return self._function(variable, frame)
-        if isinstance(variable, MethodVariable) and not variable.tracker.is_traceable():
-            return Method(self.node(variable.fn), self.node(variable.bound_instance))
+        if not variable.tracker.is_traceable():
+            if isinstance(variable, UserDefinedFunctionVariable) and is_defined(variable):
+                return self._function(variable)
+            if isinstance(variable, MethodVariable):
+                return self._call(types.MethodType, variable.fn, variable.bound_instance)
+            if isinstance(variable, PartialVariable):
+                parts = variable.function, *variable.args
+                return self._call(functools.partial, *parts, **variable.kwargs)
+            if type(variable) is ObjectVariable and _is_plain(variable.get_py_type()):
+                return self._instance(variable)
         return self._load(variable)
 
     def _load(self, load: Any) -> Loaded:
         self.loads.append(load)
         return Loaded(len(self.loads) - 1)
 
-    def _function(self, variable: VariableBase, frame: Any) -> Function:
-        function = variable.value
+    def _call(self, function: Any, *arguments: VariableBase, **keywords: VariableBase) -> Call:
+        named = {key: self.node(argument) for key, argument in keywords.items()}
+        return Call(function, [self.node(argument) for argument in arguments], named)
+
+    def _instance(self, variable: VariableBase) -> Instance:
+        made = self._nodes[variable.id] = Instance(variable.get_py_type())
+        for name in {mutation.key for mutation in variable.attr_proxy.records}:
+            value = variable.attr_proxy.get(name)
+            if isinstance(value, VariableBase):  # not an attribute that was deleted
+                made.attributes[name] = self.node(value)
+        return made
+
+    def _function(self, variable: VariableBase) -> Function:
+        function, frame = variable.value, variable.value.__dict__[FRAME]
         attributes = {k: v for k, v in function.__dict__.items() if k != FRAME}
         made = Function(function.__code__, frame.globals.proxy.original_data, attributes)
         self._nodes[variable.id] = made  # a function may reach itself
@@ -156,12 +202,11 @@ class Recorder:
         return made
 
     def _cell(self, name: str, cell: CellVariable, frame: Any) -> Any:
-        if cell.id in self._nodes:
-            return self._nodes[cell.id]
-        self._nodes[cell.id] = node = self._outer_cell(name, frame) or Cell()
-        if isinstance(node, Cell) and not cell.empty():
-            node.content = self.node(cell.cell_content())
-        return node
+        if cell.id not in self._nodes:
+            self._nodes[cell.id] = node = self._outer_cell(name, frame) or Cell()
+            if isinstance(node, Cell) and not cell.empty():
+                node.content = self.node(cell.cell_content())
+        return self._nodes[cell.id]
 
     def _outer_cell(self, name: str, frame: Any) -> Loaded | None:
         """Return the load of a cell that outlives the frame, None if the cell is the frame's own."""
@@ -170,11 +215,20 @@ class Recorder:
         simulated = getattr(frame.globals, "fn", None)
         if simulated is None:  # the frame that SOT replaces
             return self._load(OuterCell(name))
-        function = simulated.get_py_value()
-        outer = function.__dict__.get(FRAME)
-        if outer is not None:
-            return self._outer_cell(name, outer)
-        return self._load(ClosureCell(simulated, function.__code__.co_freevars.index(name)))
+        if is_defined(simulated):
+            return self._outer_cell(name, simulated.value.__dict__[FRAME])
+        index = simulated.value.__code__.co_freevars.index(name)
+        return self._load(ClosureCell(simulated, index))
+
+
+def is_defined(function: UserDefinedFunctionVariable) -> bool:
+    """Tell whether a function is defined in a simulated frame."""
+    return FRAME in function.value.__dict__
+
+
+def _is_plain(kind: type) -> bool:
+    """Tell whether an object is no more than its class and its attributes."""
+    return kind.__new__ is object.__new__ and kind.__setattr__ is object.__setattr__
 
 
 class Maker:
@@ -185,14 +239,14 @@ class Maker:
         handle: makes the handle of a hook of this run.
     """
 
-    def __init__(self, loaded: Mapping[int, Any], handle: Callable[[int], Any]) -> None:
+    def __init__(self, loaded: dict[int, Any], handle: Callable[[int], Any]) -> None:
         self.loaded = loaded
         self._handle = functools.cache(handle)
         self._made: dict[Any, Any] = {}
-        self._unfilled: list[Cell | Function] = []
+        self._unfilled: list[Any] = []
 
     def make(self, node: Any) -> Any:
-        """Return the object of a recipe; its cells and defaults are filled by `finish`."""
+        """Return the object of a recipe; `finish` fills cells, defaults and attributes."""
         if isinstance(node, Loaded):
             return self.loaded[node.index]
         if isinstance(node, Handle):
@@ -202,23 +256,30 @@ class Maker:
         return self._made[node]
 
     def _create(self, node: Any) -> Any:
-        if isinstance(node, Method):
-            return types.MethodType(self.make(node.function), self.make(node.receiver))
+        if isinstance(node, Call):
+            return node.function(*map(self.make, node.arguments), **self._all(node.keywords))
         self._unfilled.append(node)
         if isinstance(node, Cell):
             return types.CellType()
+        if isinstance(node, Instance):
+            return node.kind.__new__(node.kind)
         cells = tuple(map(self.make, node.cells))
         function = types.FunctionType(node.code, node.globals, node.code.co_name, None, cells)
         function.__dict__.update(node.attributes)
         return function
 
+    def _all(self, nodes: dict[str, Any]) -> dict[str, Any]:
+        return {name: self.make(node) for name, node in nodes.items()}
+
     def finish(self) -> None:
-        """Fill cells and defaults."""
+        """Fill what could not be filled when it was created."""
         while self._unfilled:
             node = self._unfilled.pop()
             made = self._made[node]
             if isinstance(node, Function):
                 made.__defaults__ = tuple(map(self.make, node.defaults)) or None
-                made.__kwdefaults__ = {k: self.make(v) for k, v in node.keywords.items()} or None
+                made.__kwdefaults__ = self._all(node.keywords) or None
+            elif isinstance(node, Instance):
+                made.__dict__.update(self._all(node.attributes))
             elif node.content is not _UNASSIGNED:
                 made.cell_contents = self.make(node.content)

@@ -1,0 +1,93 @@
+"""Every private surface of SOT that this package reads or calls; see `surfaces`."""
+
+from __future__ import annotations
+
+import paddle
+
+from .errors import UnknownPaddleError
+
+try:
+    from paddle.jit.sot.infer_meta import VariableCreator
+    from paddle.jit.sot.opcode_translator.executor.function_graph import (
+        FunctionGraph,
+        record_symbols,
+    )
+    from paddle.jit.sot.opcode_translator.executor.guard import StringifiedExpression
+    from paddle.jit.sot.opcode_translator.executor.mutable_data import MutationDel
+    from paddle.jit.sot.opcode_translator.executor.opcode_executor import (
+        OpcodeExecutor,
+        OpcodeExecutorBase,
+    )
+    from paddle.jit.sot.opcode_translator.executor.opcode_inline_executor import (
+        inline_for_iter_impl,
+    )
+    from paddle.jit.sot.opcode_translator.executor.tracker import DummyTracker, Tracker
+    from paddle.jit.sot.opcode_translator.executor.variables.base import VariableBase
+    from paddle.jit.sot.opcode_translator.executor.variables.basic import (
+        CellVariable,
+        ConstantVariable,
+        GlobalVariable,
+        ModuleVariable,
+        ObjectVariable,
+        TensorVariable,
+    )
+    from paddle.jit.sot.opcode_translator.executor.variables.callable import (
+        CallableVariable,
+        ClassVariable,
+        LayerVariable,
+        MethodVariable,
+        PaddleApiVariable,
+        TensorFunctionVariable,
+        UserDefinedFunctionVariable,
+    )
+    from paddle.jit.sot.opcode_translator.executor.variables.container import ContainerVariable
+    from paddle.jit.sot.opcode_translator.executor.variables.iter import (
+        IterVariable,
+        UserDefinedIterVariable,
+    )
+    from paddle.jit.sot.opcode_translator.instruction_utils import (
+        analysis_used_names,
+        gen_instr,
+    )
+    from paddle.jit.sot.symbolic.statement_ir import Statement
+    from paddle.jit.sot.utils.exceptions import ConditionalFallbackError, FallbackError
+except ImportError as error:
+    raise UnknownPaddleError(
+        f"static_hooks: Paddle must be 3.3, but got {paddle.__version__}, where {error}; "
+        "install paddlepaddle==3.3.*"
+    ) from error
+
+__all__ = [
+    "CallableVariable",
+    "CellVariable",
+    "ClassVariable",
+    "ConditionalFallbackError",
+    "ConstantVariable",
+    "ContainerVariable",
+    "DummyTracker",
+    "FallbackError",
+    "FunctionGraph",
+    "GlobalVariable",
+    "IterVariable",
+    "LayerVariable",
+    "MethodVariable",
+    "ModuleVariable",
+    "MutationDel",
+    "ObjectVariable",
+    "OpcodeExecutor",
+    "OpcodeExecutorBase",
+    "PaddleApiVariable",
+    "Statement",
+    "StringifiedExpression",
+    "TensorFunctionVariable",
+    "TensorVariable",
+    "Tracker",
+    "UserDefinedFunctionVariable",
+    "UserDefinedIterVariable",
+    "VariableBase",
+    "VariableCreator",
+    "analysis_used_names",
+    "gen_instr",
+    "inline_for_iter_impl",
+    "record_symbols",
+]
