@@ -111,6 +111,7 @@ class Walk:
         captured = [self._visible(entry, v) for v in captures.values(placed.slots)]
         with paddle.amp.auto_cast(enable=False):
             result = self._trace(placed, gradient, captured) if placed.decision.traced else None
+            self._refuse_strangers(entry, self.block.ops[before:])
             if result is None:
                 result = self._call_back(entry, placed, gradient, captured)
         gradients[key] = [[result]]
@@ -131,6 +132,18 @@ class Walk:
             for op in reversed(self.block.ops[before:]):
                 self.block.remove_op(op)
             return None
+
+    def _refuse_strangers(self, entry: Registration, made: list[Operation]) -> None:
+        """Refuse a body that reached a value of another program, in a way that nobody looked for."""
+        for op in made:
+            for value in op.operands_source():
+                home = value.get_defining_op()
+                if home is not None and home.get_parent_block().program != self.block.program:
+                    raise UnsupportedHookError(
+                        f"hook registered at {entry.site}: a forward value must be reached through "
+                        "a variable, attribute or container of the hook, but got one in another "
+                        "way; assign it to a local variable that the hook uses"
+                    )
 
     def _call_back(
         self, entry: Registration, placed: Placed, gradient: Value, captured: list[Value]

@@ -236,7 +236,7 @@ PATCHES: list[Patch] = [
 ]  # fmt: skip
 
 _lock = threading.Lock()
-_replaced: list[tuple[Patch, Any]] = []
+replaced: list[tuple[Patch, Any]] = []
 
 
 def verify() -> None:
@@ -261,28 +261,28 @@ def enable() -> None:
         UnknownPaddleError: this Paddle is not one that the package knows; nothing has been changed.
     """
     with _lock:
-        if _replaced:
+        if replaced:
             return
         verify()
         for patch in PATCHES:
             original = inspect.getattr_static(patch.owner, patch.attribute)
             current = getattr(patch.owner, patch.attribute)
-            _replaced.append((patch, original))
+            replaced.append((patch, original))
             setattr(patch.owner, patch.attribute, patch.replace(current))
 
 
 def disable() -> None:
     """Put back every attribute that `enable` replaced; to disable twice is the same as once."""
     with _lock:
-        while _replaced:
-            patch, original = _replaced.pop()
+        while replaced:
+            patch, original = replaced.pop()
             setattr(patch.owner, patch.attribute, original)
 
 
 @contextmanager
 def enabled() -> Iterator[None]:
     """Enable for the time of a `with` block; what was enabled before stays enabled after it."""
-    was_enabled = bool(_replaced)
+    was_enabled = bool(replaced)
     enable()
     try:
         yield

@@ -1,0 +1,127 @@
+"""Wrong designs of the border: inputs, parameters, handles, what is left behind."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import paddle
+
+from .. import boundaries, firing, patches, registration
+from ..surfaces import Value, ValueDict
+from .registry import Replacements, mutant
+
+
+@mutant("Hooks on inputs and parameters fire inside the graph, and miss the uses outside.")
+def inputs_inside() -> Replacements:
+    yield boundaries, "_pickers", lambda layer: ValueDict()
+    yield firing, "is_boundary", lambda value: False
+
+
+@mutant("A hook on an input or parameter is registered at the first run only.")
+def registers_once() -> Replacements:
+    plan_of = boundaries.plan_of
+
+    def first_time(layer: Any) -> Any:
+        plan = plan_of(layer)
+        if layer.__dict__.get("_ran"):
+            return replace(plan, delegations=[])
+        return plan
+
+    run = boundaries.run
+
+    def running(layer: Any, *arguments: Any) -> Any:
+        try:
+            return run(layer, *arguments)
+        finally:
+            layer.__dict__["_ran"] = True
+
+    yield boundaries, "plan_of", first_time
+    yield boundaries, "run", running
+
+
+@mutant("A handle removes nothing.", "PaddlePaddle/Paddle#52948, which left remove() for later")
+def never_removes() -> Replacements:
+    yield registration.HookHandle, "remove", paddle.jit.marker.unified(lambda self: True)
+
+
+@mutant("A handle removes its hook from every later run as well.")
+def removes_for_good() -> Replacements:
+    remove = registration.HookHandle.remove
+
+    def for_good(self: Any) -> bool:
+        removed = bool(remove(self))
+        self._registration.removed = True
+        return removed
+
+    yield registration.HookHandle, "remove", paddle.jit.marker.unified(for_good)
+
+
+@mutant("A handle is of the package's own type, and remove() always says True.")
+def own_handle_type() -> Replacements:
+    class Handle:
+        def __init__(self, handle: Any) -> None:
+            self._handle, self._registration = handle, handle._registration
+
+        @paddle.jit.marker.unified
+        def remove(self) -> bool:
+            self._handle._registration.removed = True
+            return True
+
+    register_hook = registration.register_hook
+
+    def with_own_type(self: Value, hook: Any) -> Any:
+        return Handle(register_hook(self, hook))
+
+    yield registration, "register_hook", paddle.jit.marker.unified(with_own_type)
+
+
+@mutant(
+    "Registering leaves an operation in the program, also in the one that is saved.",
+    "pytorch/pytorch#172126 (an identity function after the definition), later replaced",
+)
+def marks_the_program() -> Replacements:
+    record = registration.record
+
+    def marking(program: Any, target: Any, hook: Any) -> Any:
+        if isinstance(target, Value):
+            paddle.assign(target)
+        return record(program, target, hook)
+
+    yield registration, "record", marking
+
+
+@mutant("A list of all hooks ever registered keeps them alive.")
+def keeps_everything() -> Replacements:
+    record = registration.record
+    ever: list[Any] = []
+
+    def keeping(program: Any, target: Any, hook: Any) -> Any:
+        ever.append((program, hook))
+        return record(program, target, hook)
+
+    yield registration, "record", keeping
+
+
+@mutant("disable() forgets one of the attributes that it replaced.")
+def forgets_to_restore() -> Replacements:
+    disable = patches.disable
+
+    def forgetful() -> None:
+        if patches.replaced:
+            patches.replaced.pop(0)
+        disable()
+
+    yield patches, "disable", forgetful
+
+
+@mutant("A clone of a program has no hooks.")
+def loses_clones() -> Replacements:
+    carry_over = registration.carry_over
+
+    def only_for_training(traced: Any, clone: Any) -> None:
+        registry = registration.of(traced)
+        if registry is not None and registry.to_static:
+            carry_over(traced, clone)
+
+    yield registration, "carry_over", only_for_training

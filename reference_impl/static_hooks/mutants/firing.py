@@ -1,0 +1,181 @@
+"""Wrong designs of where, when and in which order a hook fires."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import paddle
+from paddle.autograd import backward_utils
+from paddle.jit.dy2static.transformers import tensorhook_transformer
+
+from .. import firing, patches, registration
+from ..surfaces import Value
+from .registry import Replacements, mutant
+
+
+@mutant(
+    "The hook sits on an identity operation at the point of registration: earlier uses bypass it.",
+    "PaddlePaddle/community#491 and PaddlePaddle/Paddle#48234 (py_func with an identity forward)",
+)
+def identity_operation() -> Replacements:
+    record, fire = registration.record, firing.Walk._fire
+    early: dict[Any, int] = {}
+
+    def counting(program: Any, target: Any, hook: Any) -> Any:
+        handle = record(program, target, hook)
+        uses = len(target.all_used_ops()) if isinstance(target, Value) else 0
+        early[handle._registration] = uses
+        return handle
+
+    def fire_on_later_uses(self: Any, op: Any, entry: Any, value: Any) -> None:
+        gradients, key = self.state.value_to_valuegrad, self._key(value)
+        shares = [share for share in gradients[key] if share[0] is not None]
+        # The walk goes backwards: the shares of the uses before the registration come last.
+        cut = max(len(shares) - early.get(entry, 0), 0)
+        if cut:
+            gradients[key] = shares[:cut]
+            fire(self, op, entry, value)
+            gradients[key] = gradients[key] + shares[cut:]
+
+    yield registration, "record", counting
+    yield firing.Walk, "_fire", fire_on_later_uses
+
+
+@mutant("The hook is called for every use with that use's share of the gradient.")
+def fires_per_use() -> Replacements:
+    fire = firing.Walk._fire
+
+    def fire_each(self: Any, op: Any, entry: Any, value: Any) -> None:
+        gradients, key = self.state.value_to_valuegrad, self._key(value)
+        results = []
+        for share in [share for share in gradients[key] if share[0] is not None]:
+            gradients[key] = [share]
+            fire(self, op, entry, value)
+            results += gradients[key]
+        gradients[key] = results
+
+    yield firing.Walk, "_fire", fire_each
+
+
+@mutant("A hook on an output sees only the gradient that comes from outside the function.")
+def drops_inner_uses() -> Replacements:
+    fire = firing.Walk._fire
+
+    def fire_outer(self: Any, op: Any, entry: Any, value: Any) -> None:
+        gradients, key = self.state.value_to_valuegrad, self._key(value)
+        inner = gradients[key][1:] if _is_output(value) else []
+        gradients[key] = gradients[key][:1] if inner else gradients[key]
+        fire(self, op, entry, value)
+        gradients[key] = gradients[key] + inner
+
+    yield firing.Walk, "_fire", fire_outer
+
+
+def _is_output(value: Value) -> bool:
+    return any(op.name() == "builtin.shadow_output" for op in value.all_used_ops())
+
+
+@mutant(
+    "Registrations are moved up in the source: a re-bound name hooks the tensor it named before.",
+    "PaddlePaddle/Paddle#52948 and #53572, shipped in Paddle 2.5 to 3.3",
+)
+def moves_registrations() -> Replacements:
+    yield patches, "NoReordering", tensorhook_transformer.RegisterHookTransformer
+
+
+@mutant("The hook changes the gradient of the producer's operand, so that siblings feel it too.")
+def hooks_the_operand() -> Replacements:
+    record = registration.record
+
+    def on_operand(program: Any, target: Any, hook: Any) -> Any:
+        op = target.get_defining_op() if isinstance(target, Value) else None
+        if op is not None and op.num_operands():
+            operand = op.operand_source(0)
+            if not operand.stop_gradient and not firing.is_boundary(operand):
+                target = operand
+        return record(program, target, hook)
+
+    yield registration, "record", on_operand
+
+
+@mutant("Several hooks on a tensor run in the reverse order.")
+def reversed_order() -> Replacements:
+    reach = firing.Walk.reach
+
+    def backwards(self: Any, op: Any) -> None:
+        self.registry.entries.reverse()
+        try:
+            reach(self, op)
+        finally:
+            self.registry.entries.reverse()
+
+    yield firing.Walk, "reach", backwards
+
+
+@mutant("Only the first hook of a tensor runs.")
+def first_hook_only() -> Replacements:
+    yield from _dropping(lambda entry, earlier: _same_target(entry, earlier))
+
+
+@mutant("A function that is registered twice on a tensor runs once.")
+def merges_duplicates() -> Replacements:
+    yield from _dropping(
+        lambda entry, earlier: _same_target(entry, earlier) and entry.raw == earlier.raw
+    )
+
+
+def _same_target(entry: Any, earlier: Any) -> bool:
+    values = isinstance(entry.target, Value) and isinstance(earlier.target, Value)
+    return entry.target.is_same(earlier.target) if values else entry.target is earlier.target
+
+
+def _dropping(is_dropped: Callable[[Any, Any], bool]) -> Replacements:
+    record = registration.record
+
+    def dropping(program: Any, target: Any, hook: Any) -> Any:
+        handle = record(program, target, hook)
+        entries = registration.of(program).entries
+        if any(is_dropped(entries[-1], earlier) for earlier in entries[:-1]):
+            entries.pop()
+        return handle
+
+    yield registration, "record", dropping
+
+
+@mutant("A hook is called with zeros when no gradient reaches its tensor.")
+def fires_without_gradient() -> Replacements:
+    finish = firing.Walk.finish
+
+    def finish_all(self: Any) -> None:
+        finish(self)
+        for value, entries in self.hooked.items():
+            for entry in entries:
+                if entry not in self.fired:
+                    self._fill(value.get_defining_op(), value)
+                    self._fire(value.get_defining_op(), entry, value)
+
+    yield firing.Walk, "finish", finish_all
+
+
+@mutant("A hook may be registered on a tensor that stops gradients, and is never called.")
+def accepts_stopped_tensors() -> Replacements:
+    def register_hook(self: Value, hook: Any) -> Any:
+        return registration.record(registration.program_of(self), self, hook)
+
+    yield registration, "register_hook", paddle.jit.marker.unified(register_hook)
+
+
+@mutant("Effects of hooks on different tensors happen in the order of the static builder.")
+def builders_order() -> Replacements:
+    yield firing, "eager_order", backward_utils.inverse_sort_op
+
+
+@mutant("paddle.grad inside the function does not run hooks.")
+def silent_in_paddle_grad() -> Replacements:
+    active = registration.Registry.active
+
+    def only_in_training(self: Any) -> list[Any]:
+        return active(self) if self.full_backward else []
+
+    yield registration.Registry, "active", only_in_training
