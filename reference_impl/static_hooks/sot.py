@@ -14,17 +14,21 @@ from typing import Any
 
 from . import sot_fallback, sot_graph
 from .patching import Patch
-from .sot_rebuild import FRAME, PartialVariable
+from .sot_rebuild import FRAME, MadePartialVariable
 from .sot_surfaces import (
     ClassVariable,
     FallbackError,
     FunctionGraph,
+    MethodVariable,
     OpcodeExecutor,
     OpcodeExecutorBase,
+    PartialVariable,
     TensorFunctionVariable,
     TensorVariable,
     VariableBase,
     inline_for_iter_impl,
+    object_equal_faster_guard,
+    object_equal_stringified_guard,
 )
 
 _SETTLED = "_static_hooks_settled"
@@ -74,7 +78,7 @@ def _remember_frame(original: Callable[..., Any]) -> Callable[..., Any]:
 def _simulate_partial(original: Callable[..., Any]) -> Callable[..., Any]:
     def call_function(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         if self.value is functools.partial and sot_fallback.in_hooked_frame():
-            return PartialVariable(self.graph, *args, **kwargs)
+            return MadePartialVariable(self.graph, *args, **kwargs)
         return original(self, *args, **kwargs)
 
     return call_function
@@ -120,6 +124,11 @@ def _fall_back_whole(original: Callable[..., Any]) -> Callable[..., Any]:
 _EXECUTOR = "python/paddle/jit/sot/opcode_translator/executor/"
 _FRAME = _EXECUTOR + "opcode_executor.py::OpcodeExecutor."
 
+_GUARDS = {
+    "make_stringified_guard": object_equal_stringified_guard,
+    "make_faster_guard": object_equal_faster_guard,
+}
+
 PATCHES: list[Patch] = [
     Patch(
         TensorFunctionVariable, "call_function", _record_hooks, ("self", "args", "kwargs"),
@@ -147,6 +156,15 @@ PATCHES: list[Patch] = [
         ClassVariable, "call_function", _simulate_partial, ("self", "args", "kwargs"),
         _EXECUTOR + "variables/callable.py::ClassVariable.call_function",
         "Let a `functools.partial` made in a frame hold tensors, and be made by real code.",
+    ),
+    *(
+        Patch(
+            kind, guard, lambda _, by_value=by_value: by_value, ("self",),
+            f"{_EXECUTOR}variables/callable.py::{kind.__name__}.{guard}",
+            "Compare objects: the guard of today compares with a `repr`, which no code can be.",
+        )
+        for kind in (MethodVariable, PartialVariable)
+        for guard, by_value in _GUARDS.items()
     ),
     Patch(
         OpcodeExecutor, "FOR_ITER", _simulate_loops, ("self", "instr"), _FRAME + "FOR_ITER",

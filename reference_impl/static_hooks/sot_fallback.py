@@ -100,8 +100,8 @@ def check_statements(statements: Sequence[Statement], file: str, line: int) -> N
     """Let the frame run eagerly if Paddle's graph of it is wrong with no hook at all."""
     for statement in statements:
         name = statement.name.rpartition(".")[2]
-        if name.endswith("_") and not name.endswith("__"):
-            fall_back(f"Paddle's graph loses in-place changes ({name})", file, line)
+        if name == "setitem" or (name.endswith("_") and not name.endswith("__")):
+            fall_back(f"Paddle's graph is wrong about in-place changes ({name})", file, line)
         if statement.type == "api" and name == "grad":
             fall_back("it differentiates inside the function (paddle.grad)", file, line)
 

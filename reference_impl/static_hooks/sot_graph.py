@@ -12,6 +12,7 @@ settled when the graph is complete and every variable of the frame has its last 
 from __future__ import annotations
 
 import functools
+import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -22,7 +23,7 @@ from .sot_rebuild import (
     Handle,
     Loaded,
     Maker,
-    PartialVariable,
+    MadePartialVariable,
     Recorder,
     is_defined,
 )
@@ -291,7 +292,7 @@ def _is_made_here(variable: VariableBase) -> bool:
     """Tell whether SOT alone could not hand a variable on: it is made by `arming`."""
     if isinstance(variable, UserDefinedFunctionVariable):
         return is_defined(variable)
-    return isinstance(variable, (HandleVariable, PartialVariable))
+    return isinstance(variable, (HandleVariable, MadePartialVariable))
 
 
 def _is_traced(hook: HookStatement) -> bool:
@@ -332,7 +333,7 @@ def _stand_in(load: Any) -> Any:
         return VariableCreator().get_variable(load.meta)
     if isinstance(load, (ConstantVariable, ModuleVariable, PaddleApiVariable)):
         return load.get_py_value()
-    return object()
+    return object() if isinstance(load, VariableBase) else types.CellType(object())
 
 
 def _name(hook: VariableBase) -> str:

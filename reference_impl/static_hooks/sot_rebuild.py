@@ -81,7 +81,7 @@ class Instance:
     attributes: dict[str, Any] = field(default_factory=dict)
 
 
-class PartialVariable(CallableVariable):
+class MadePartialVariable(CallableVariable):
     """A `functools.partial` made in a simulated frame; unlike SOT's own, it may hold tensors."""
 
     def __init__(self, graph: Any, function: Any, *args: Any, **kwargs: Any) -> None:
@@ -166,7 +166,7 @@ class Recorder:
                 return self._function(variable)
             if isinstance(variable, MethodVariable):
                 return self._call(types.MethodType, variable.fn, variable.bound_instance)
-            if isinstance(variable, PartialVariable):
+            if isinstance(variable, MadePartialVariable):
                 parts = variable.function, *variable.args
                 return self._call(functools.partial, *parts, **variable.kwargs)
             if type(variable) is ObjectVariable and _is_plain(variable.get_py_type()):

@@ -12,7 +12,11 @@ try:
         FunctionGraph,
         record_symbols,
     )
-    from paddle.jit.sot.opcode_translator.executor.guard import StringifiedExpression
+    from paddle.jit.sot.opcode_translator.executor.guard import (
+        StringifiedExpression,
+        object_equal_faster_guard,
+        object_equal_stringified_guard,
+    )
     from paddle.jit.sot.opcode_translator.executor.mutable_data import MutationDel
     from paddle.jit.sot.opcode_translator.executor.opcode_executor import (
         OpcodeExecutor,
@@ -37,6 +41,7 @@ try:
         LayerVariable,
         MethodVariable,
         PaddleApiVariable,
+        PartialVariable,
         TensorFunctionVariable,
         UserDefinedFunctionVariable,
     )
@@ -77,6 +82,7 @@ __all__ = [
     "OpcodeExecutor",
     "OpcodeExecutorBase",
     "PaddleApiVariable",
+    "PartialVariable",
     "Statement",
     "StringifiedExpression",
     "TensorFunctionVariable",
@@ -89,5 +95,7 @@ __all__ = [
     "analysis_used_names",
     "gen_instr",
     "inline_for_iter_impl",
+    "object_equal_faster_guard",
+    "object_equal_stringified_guard",
     "record_symbols",
 ]
