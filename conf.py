@@ -32,6 +32,8 @@ claims_environment = ["FLAGS_*", "MIN_GRAPH_SIZE", "ENABLE_*", "OMP_*", "STRICT_
 claims_distributions = ["paddlepaddle"]
 claims_repository = "PaddlePaddle/community"
 claims_threads = "docs/threads.yml"
+claims_mutants = "static_hooks.mutants:MUTANTS"
+claims_rules = "static_hooks.corpus:RULES"
 
 html_theme = "sphinx_book_theme"
 html_title = project

@@ -129,6 +129,7 @@ def verdict_name(verdict: Verdict) -> str:
         Verdict.REGRESSED: _("regressed"),
         Verdict.UNDECIDED: _("undecided"),
         Verdict.RECORDED: _("recorded"),
+        Verdict.UNTESTABLE: _("untestable"),
     }
     return names[verdict]
 

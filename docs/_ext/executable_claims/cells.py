@@ -19,7 +19,7 @@ from .store import Execution, Fault
 
 if TYPE_CHECKING:
     import io
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 
 @dataclass
@@ -34,6 +34,7 @@ class Job:
         root: Folder of the project.
         packages: Digest of each project folder that cells may use.
         named: Distributions whose versions the evidence names.
+        persist: Whether a cell that fails does not stop the ones after it.
     """
 
     docname: str
@@ -43,6 +44,7 @@ class Job:
     root: Path
     packages: dict[str, str]
     named: tuple[str, ...]
+    persist: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """Return the job as JSON values."""
@@ -103,8 +105,9 @@ def run_chapter(
             run.outputs.append(outputs)
             fault = _fault(cell, error, shell)
             run.faults += [fault] if fault else []
-            if fault and fault.subtype == "cell-error":
+            if fault and fault.subtype == "cell-error" and not job.persist:
                 break
+    run.faults += _imported_from_elsewhere(job)
     files = _files_read(job, opened)
     return Execution(
         job.key,
@@ -136,6 +139,23 @@ def _fault(cell: Cell, error: BaseException | None, shell: ChapterShell) -> Faul
         f"the cells of a chapter must run to their end, but got {type(error).__name__}: {error}; "
         "mend the cell, or state the exception as a claim with check.raises",
     )
+
+
+def _imported_from_elsewhere(job: Job) -> Iterator[Fault]:
+    """Find packages of the project that were imported from another folder than the project's.
+
+    Their results would be those of other sources than the ones that the build looks after.
+    """
+    for name in job.packages:
+        module = sys.modules.get(Path(name).name)
+        file = getattr(module, "__file__", None)
+        if file and Path(file).resolve().parent != (job.root / name).resolve():
+            yield Fault(
+                "stale",
+                1,
+                f"{Path(name).name} must be imported from {name}, but got {file}; install the "
+                "project in place with `pip install --no-deps --editable .`",
+            )
 
 
 def _without_places(value: Any, root: Path) -> Any:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from myst_parser.config.main import MdParserConfig
     from nbformat import NotebookNode
 
-OPTIONS = ("kind", "threads", "recorded", "reason")
+OPTIONS = ("kind", "threads", "recorded", "untestable", "reason", "accepted")
 LITERAL_DIRECTIVES = re.compile(r"\{(code|raw|math|eval-rst|mermaid|toctree|literalinclude)")
 """Directives whose content is not Markdown."""
 
@@ -175,10 +175,21 @@ def _add_claim(page: Page, token: Token, line: int, nested: bool) -> None:
         page.messages += [Message("malformed", page.docname, line, fault) for fault in faults]
         return
     threads = tuple(part.strip() for part in options.get("threads", "").split(",") if part.strip())
-    recorded, reason = options.get("recorded", ""), options.get("reason", "")
-    kind = Kind(options["kind"])
+    accepted, _, accepted_digest = options.get("accepted", "").partition(" ")
     page.claims.append(
-        Claim(first_line, kind, sentence, page.docname, line, threads, recorded, reason)
+        Claim(
+            slug=first_line,
+            kind=Kind(options["kind"]),
+            sentence=sentence,
+            docname=page.docname,
+            line=line,
+            threads=threads,
+            recorded=options.get("recorded", ""),
+            untestable=options.get("untestable", ""),
+            reason=options.get("reason", ""),
+            accepted=accepted,
+            accepted_digest=accepted_digest.strip(),
+        )
     )
 
 
@@ -202,33 +213,47 @@ def _faults(slug: str, options: dict[str, str], sentence: str) -> Iterator[str]:
         )
     if not sentence:
         yield f"claim {slug} must state a sentence, but got none; write it as the body"
-    yield from _recording_faults(slug, options)
+    yield from _exemption_faults(slug, options)
+    yield from _acceptance_faults(slug, options)
 
 
-def _recording_faults(slug: str, options: dict[str, str]) -> Iterator[str]:
-    if "recorded" not in options:
-        if "reason" in options:
+def _exemption_faults(slug: str, options: dict[str, str]) -> Iterator[str]:
+    """Say what is wrong with a claim that no cell decides."""
+    exemptions = [name for name in ("recorded", "untestable") if name in options]
+    if len(exemptions) == 2:
+        yield (f"claim {slug} must be :recorded: or :untestable:, but got both; remove one")
+    if not exemptions and "reason" in options:
+        yield (
+            f"claim {slug} must have a :reason: only with :recorded: or :untestable:, but got it "
+            "alone; remove it or give the date"
+        )
+    for name in exemptions:
+        try:
+            date.fromisoformat(options[name])
+        except ValueError:
             yield (
-                f"claim {slug} must have a :reason: only with :recorded:, but got it alone; "
-                "remove it or give the date of the recording"
+                f":{name}: of claim {slug} must be a date such as 2025-01-31, but got "
+                f"{options[name]!r}; write the day on which it was found"
             )
-        return
-    if options.get("kind") not in {kind.value for kind in RECORDABLE}:
+        if not options.get("reason"):
+            yield (
+                f"{name} claim {slug} must say why no cell decides it, but got no :reason:; "
+                "write the reason"
+            )
+    if "recorded" in options and options.get("kind") not in {kind.value for kind in RECORDABLE}:
         yield (
             f"claim {slug} must be of kind peer or performance to be recorded, but got "
             f"{options.get('kind')!r}; decide it by a cell"
         )
-    try:
-        date.fromisoformat(options["recorded"])
-    except ValueError:
+
+
+def _acceptance_faults(slug: str, options: dict[str, str]) -> Iterator[str]:
+    accepted = options.get("accepted")
+    if accepted is not None and not re.fullmatch(r"[\w-]+#\d+ +[0-9a-f]{8}", accepted):
         yield (
-            f":recorded: of claim {slug} must be a date such as 2025-01-31, but got "
-            f"{options['recorded']!r}; write the day of the recording"
-        )
-    if not options.get("reason"):
-        yield (
-            f"recorded claim {slug} must say why no cell decides it, but got no :reason:; "
-            "write the reason"
+            f":accepted: of claim {slug} must be a thread and the digest of the sentence, such as "
+            f"paddle#1 0123abcd, but got {accepted!r}; `python -m executable_claims explain "
+            f"{slug}` prints the digest"
         )
 
 

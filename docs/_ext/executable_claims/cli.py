@@ -1,4 +1,4 @@
-"""Commands about claims: run one, list them, explain one, check them, compare two builds."""
+"""Commands about claims: decide one, list, explain and check them, and compare two builds."""
 
 from __future__ import annotations
 
@@ -10,21 +10,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from .cells import run_chapter
-from .decide import Outcome, decide
+from .changes import changes, load_claims
+from .decide import decide
 from .errors import ClaimsError, UnknownNameError
 from .falsify import applied
-from .model import Verdict
+from .lint import lint
+from .model import FINE
 from .project import load_site
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .model import Cell, Claim, Decision, Evidence
+    from .model import Cell, Claim, Decision, Evidence, Message
     from .site import Site
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command.
+    """Run a command in the folder of the project.
 
     Args:
         arguments: The words of the command line; by default those of this process.
@@ -34,12 +36,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     options = _parser().parse_args(arguments)
     try:
-        site = load_site(Path.cwd())
-        code: int = options.command(site, options)
+        code: int = options.command(options)
     except ClaimsError as error:
         say(f"executable_claims: {error}", sys.stderr)
         return 2
     return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m executable_claims", description=__doc__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    run = commands.add_parser("run", help="decide one claim and print its evidence")
+    run.add_argument("slug")
+    run.add_argument("--mutant", help="apply this deliberately wrong design first")
+    run.set_defaults(command=run_command)
+    explain = commands.add_parser("explain", help="print what is known of a claim without running")
+    explain.add_argument("slug")
+    explain.set_defaults(command=explain_command)
+    listing = commands.add_parser("list", help="print every claim")
+    listing.set_defaults(command=list_command)
+    check = commands.add_parser("check", help="find mistakes without running a cell")
+    check.set_defaults(command=check_command)
+    diff = commands.add_parser("diff", help="print what changed between two claims.json")
+    diff.add_argument("old", type=Path)
+    diff.add_argument("new", type=Path)
+    diff.set_defaults(command=diff_command)
+    return parser
 
 
 def say(text: str, to: TextIO | None = None) -> None:
@@ -47,28 +69,17 @@ def say(text: str, to: TextIO | None = None) -> None:
     (to or sys.stdout).write(f"{text}\n")
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="executable_claims", description=__doc__)
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    run = commands.add_parser("run", help="decide one claim and print its evidence")
-    run.add_argument("slug")
-    run.add_argument("--mutant", help="apply this deliberately wrong design first")
-    run.set_defaults(command=run_command)
-    listing = commands.add_parser("list", help="print every claim")
-    listing.set_defaults(command=list_command)
-    return parser
-
-
-def list_command(site: Site, options: argparse.Namespace) -> int:
+def list_command(options: argparse.Namespace) -> int:
     """Print each claim on a line: where, name, kind, sentence."""
-    for claim in _claims(site).values():
+    for claim in load_site(Path.cwd()).claims.values():
         place = f"{claim.docname}.md:{claim.line}"
         say(f"{place}: {claim.slug} ({claim.kind.value}): {claim.sentence}")
     return 0
 
 
-def run_command(site: Site, options: argparse.Namespace) -> int:
+def run_command(options: argparse.Namespace) -> int:
     """Decide a claim in this process and print the evidence."""
+    site = load_site(Path.cwd())
     claim = find_claim(site, options.slug)
     page = site.pages[claim.docname]
     cells = cells_up_to(page.cells, claim.slug)
@@ -79,8 +90,57 @@ def run_command(site: Site, options: argparse.Namespace) -> int:
     outcome = decide({page.docname: page}, {page.docname: execution})
     decision = outcome.by_slug[claim.slug]
     say(described(decision))
-    _print_faults(outcome, claim)
-    return 0 if decision.verdict in (Verdict.HOLDS, Verdict.RECORDED) else 1
+    for message in outcome.messages:
+        # Other claims of the page were not decided here, and nothing is said of them.
+        if message.line == claim.line or message.subtype in ("cell-error", "stale"):
+            say(located(message), sys.stderr)
+    return 0 if decision.verdict in FINE else 1
+
+
+def explain_command(options: argparse.Namespace) -> int:
+    """Print what the text says of a claim: where it is, its state, how to run and accept it."""
+    site = load_site(Path.cwd())
+    claim = find_claim(site, options.slug)
+    blocks = [cell.line for cell in deciding_cells(site.pages[claim.docname].cells, claim.slug)]
+    state = "proposed"
+    if claim.is_accepted:
+        state = f"accepted in {claim.accepted}"
+    elif claim.accepted:
+        state += f" (other words were accepted in {claim.accepted})"
+    facts = {
+        "sentence": claim.sentence,
+        "kind": claim.kind.value,
+        "place": f"{claim.docname}.md:{claim.line}",
+        "decided in": ", ".join(f"{claim.docname}.md:{line}" for line in blocks) or "no cell",
+        "run with": site.settings.command.format(slug=claim.slug),
+        "threads": ", ".join(claim.threads) or "none",
+        "state": state,
+        "to accept": f":accepted: THREAD {claim.sentence_digest}",
+    }
+    say(claim.slug)
+    for name, value in facts.items():
+        say(f"  {name + ':':<12} {value}")
+    return 0
+
+
+def check_command(options: argparse.Namespace) -> int:
+    """Print every mistake that the text alone shows, as ``file:line: message``."""
+    site = load_site(Path.cwd())
+    messages = lint(site)
+    for message in messages:
+        say(located(message))
+    say(f"{len(site.claims)} claims in {len(site.chapters)} chapters, {len(messages)} mistakes")
+    return 1 if messages else 0
+
+
+def diff_command(options: argparse.Namespace) -> int:
+    """Print what changed between two builds; the code is 1 when a claim regressed."""
+    found = changes(load_claims(options.old), load_claims(options.new))
+    for word, sentence in found:
+        say(f"{word}: {sentence}")
+    if not found:
+        say("no claim changed")
+    return 1 if any(word == "regressed" for word, _ in found) else 0
 
 
 def find_claim(site: Site, slug: str) -> Claim:
@@ -89,25 +149,34 @@ def find_claim(site: Site, slug: str) -> Claim:
     Raises:
         UnknownNameError: There is none; the error names those that look like it.
     """
-    claims = _claims(site)
-    if slug not in claims:
-        raise UnknownNameError("a claim", slug, claims, "`python -m executable_claims list`")
-    return claims[slug]
+    if slug not in site.claims:
+        raise UnknownNameError("a claim", slug, site.claims, "`python -m executable_claims list`")
+    return site.claims[slug]
+
+
+def deciding_cells(cells: Sequence[Cell], slug: str) -> list[Cell]:
+    """Return the cells that hold the block of a claim."""
+    block = re.compile(rf"""\bclaim\(\s*["']{re.escape(slug)}["']""")
+    return [cell for cell in cells if block.search(cell.source)]
 
 
 def cells_up_to(cells: Sequence[Cell], slug: str) -> tuple[Cell, ...]:
-    """Return the cells that deciding a claim takes: all until the last that mentions its block."""
-    block = re.compile(rf"""claim\(\s*["']{re.escape(slug)}["']""")
-    deciding = [index for index, cell in enumerate(cells) if block.search(cell.source)]
-    return tuple(cells[: deciding[-1] + 1] if deciding else cells)
+    """Return the cells that deciding a claim takes: all until the last that holds its block."""
+    deciding = deciding_cells(cells, slug)
+    return tuple(cell for cell in cells if not deciding or cell.index <= deciding[-1].index)
+
+
+def located(message: Message) -> str:
+    """Return a message with its place, as compilers and editors write it."""
+    return f"{message.docname}.md:{message.line}: {message.text} [claims.{message.subtype}]"
 
 
 def described(decision: Decision) -> str:
     """Return a claim and its evidence as text."""
     claim = decision.claim
     lines = [f"{claim.slug} ({claim.kind.value}): {decision.verdict.value}", f"  {claim.sentence}"]
-    if claim.recorded:
-        lines.append(f"  recorded {claim.recorded}: {claim.reason}")
+    if claim.reason:
+        lines.append(f"  since {claim.recorded or claim.untestable}: {claim.reason}")
     if decision.evidence:
         lines += _evidence_lines(decision.evidence)
     return "\n".join(lines)
@@ -121,23 +190,6 @@ def _evidence_lines(evidence: Evidence) -> list[str]:
     for check in evidence.checks:
         state = "passed" if check.passed else "FAILED"
         lines.append(f"    line {check.line}: {state}: {check.what}")
-        lines.append(f"      expected {check.expected}")
-        lines.append(f"      got      {check.got}")
+        for name, value in (("expected", check.expected), ("got", check.got)):
+            lines.append(f"      {name:<8} {value.strip()}".replace("\n", "\n" + " " * 15))
     return lines
-
-
-def _print_faults(outcome: Outcome, claim: Claim) -> None:
-    """Print what is wrong with the claim's own cells; other claims of the page may not have run."""
-    for message in outcome.messages:
-        about_claim = message.line == claim.line or message.subtype == "cell-error"
-        if about_claim:
-            place = f"{message.docname}.md:{message.line}"
-            say(f"{place}: {message.text} [claims.{message.subtype}]", sys.stderr)
-
-
-def _claims(site: Site) -> dict[str, Claim]:
-    claims: dict[str, Claim] = {}
-    for page in site.pages.values():
-        for claim in page.claims:
-            claims.setdefault(claim.slug, claim)
-    return claims

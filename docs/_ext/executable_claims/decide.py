@@ -123,6 +123,8 @@ def _verdict(claim: Claim, evidence: Evidence | None) -> Verdict:
         return Verdict.REGRESSED
     if claim.recorded:
         return Verdict.RECORDED
+    if claim.untestable and evidence is None:
+        return Verdict.UNTESTABLE
     if evidence is None or not evidence.checks:
         return Verdict.UNDECIDED
     return Verdict.HOLDS
@@ -132,7 +134,13 @@ def _complaint(
     claim: Claim, verdict: Verdict, evidence: Evidence | None, execution: Execution | None
 ) -> Iterator[Message]:
     subtype = verdict.value
-    if verdict is Verdict.REGRESSED and evidence:
+    if claim.untestable and evidence:
+        subtype = "malformed"
+        text = (
+            f"claim {claim.slug} must be decided by a cell or be untestable, but it is both; "
+            "remove :untestable: and :reason:"
+        )
+    elif verdict is Verdict.REGRESSED and evidence:
         text = f"claim {claim.slug} must hold, but {_failures(evidence)}"
     elif verdict is Verdict.UNDECIDED and evidence:
         subtype = "silent-pass"

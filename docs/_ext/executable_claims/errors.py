@@ -5,6 +5,7 @@
     ├── ChapterError         a chapter can't be read as a notebook (the author of the chapter)
     ├── EvidenceError        an evidence cell misuses ``claim`` (the author of the cell)
     ├── UnknownNameError     a claim or a mutant that does not exist was asked for (the reader)
+    ├── UnreadableFileError  a file that was given is not what it must be (the reader)
     └── ExecutionError       the process that runs the cells failed itself (cannot happen)
 
 Each says who was wrong, what must be, what was got and how to proceed.
@@ -45,6 +46,10 @@ class EvidenceError(ClaimsError):
 
 class ExecutionError(ClaimsError):
     """The launcher of the chapters died or answered nonsense."""
+
+
+class UnreadableFileError(ClaimsError):
+    """A file that was given can't be read as what it must be."""
 
 
 class UnknownNameError(ClaimsError):

@@ -18,6 +18,7 @@ import sys
 import time
 import traceback
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .errors import EvidenceError
@@ -84,6 +85,8 @@ class Checker:
             what: What is compared, in words.
         """
         rows = [Row(*(str(part or "") for part in row)) for row in report.rows()]
+        if what:
+            rows = [replace(row, what=f"{what}: {row.what}") for row in rows]
         self.rows += rows
         differences = [str(difference) for difference in report.differences]
         got = "; ".join(differences) or f"{len(rows)} quantities, no difference"

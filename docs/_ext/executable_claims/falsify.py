@@ -38,6 +38,11 @@ def load_mutants(location: str) -> Mapping[str, Mutant]:
     Raises:
         ConfigurationError: There is no such mapping.
     """
+    if not location:
+        raise ConfigurationError(
+            "claims_mutants must name the mutants of the project, but it is not set; set it in "
+            "conf.py to use mutants"
+        )
     module, _, attribute = location.partition(":")
     try:
         mutants = getattr(importlib.import_module(module), attribute)

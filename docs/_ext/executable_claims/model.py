@@ -5,6 +5,7 @@ Plain data without Sphinx, so that a cell, a test and the command line share it 
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import asdict, dataclass, field
 from enum import Enum
@@ -36,6 +37,11 @@ class Verdict(str, Enum):
     REGRESSED = "regressed"
     UNDECIDED = "undecided"
     RECORDED = "recorded"
+    UNTESTABLE = "untestable"
+
+
+FINE = frozenset({Verdict.HOLDS, Verdict.RECORDED, Verdict.UNTESTABLE})
+"""Verdicts with which a build passes."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +122,10 @@ class Claim:
         line: Line of its directive, counted from 1.
         threads: References to public threads, such as ``paddle#48234``.
         recorded: Date of recorded evidence (``YYYY-MM-DD``), or nothing.
-        reason: Why the evidence is recorded and not executed, or nothing.
+        untestable: Date on which it was found that no cell can decide it, or nothing.
+        reason: Why no cell decides it, or nothing.
+        accepted: The thread that accepted it, or nothing.
+        accepted_digest: Digest of the sentence that was accepted.
     """
 
     slug: str
@@ -126,7 +135,20 @@ class Claim:
     line: int
     threads: tuple[str, ...] = ()
     recorded: str = ""
+    untestable: str = ""
     reason: str = ""
+    accepted: str = ""
+    accepted_digest: str = ""
+
+    @property
+    def sentence_digest(self) -> str:
+        """Digest of the sentence: an acceptance counts for these words and no others."""
+        return hashlib.sha256(self.sentence.encode()).hexdigest()[:8]
+
+    @property
+    def is_accepted(self) -> bool:
+        """Whether the sentence, as it stands, was accepted."""
+        return bool(self.accepted) and self.accepted_digest == self.sentence_digest
 
 
 @dataclass(frozen=True)

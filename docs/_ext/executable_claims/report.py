@@ -51,6 +51,9 @@ def outcome_json(
 def _claim_json(decision: Decision, desk: Desk) -> dict[str, Any]:
     claim, evidence = decision.claim, decision.evidence
     data = {**asdict(claim), "kind": claim.kind.value, "threads": list(claim.threads)}
+    data["accepted"] = claim.accepted if claim.is_accepted else ""
+    data["sentence_digest"] = claim.sentence_digest
+    del data["accepted_digest"]
     data["verdict"] = decision.verdict.value
     data["url"] = f"{desk.address(claim.docname)}#{claim.slug}"
     data["evidence"] = json.loads(json.dumps(evidence.to_json())) if evidence else None

@@ -30,6 +30,7 @@ class Settings:
         repository: ``owner/name`` on GitHub where claims are discussed; empty for none.
         threads: File that says where known public threads are; empty for none.
         mutants: ``module:attribute`` of the mapping of mutants; empty for none.
+        rules: ``module:attribute`` of the slugs that must have a claim; empty for none.
     """
 
     depends: tuple[str, ...] = ()
@@ -42,6 +43,7 @@ class Settings:
     repository: str = ""
     threads: str = ""
     mutants: str = ""
+    rules: str = ""
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any], root: Path) -> Settings:
@@ -67,8 +69,10 @@ class Settings:
             raise _wrong("command", "contain {slug}", settings.command)
         if settings.repository and not re.fullmatch(r"[\w.-]+/[\w.-]+", settings.repository):
             raise _wrong("repository", "be owner/name", settings.repository)
-        if settings.mutants and not re.fullmatch(r"[\w.]+:\w+", settings.mutants):
-            raise _wrong("mutants", "be module:attribute", settings.mutants)
+        for name in ("mutants", "rules"):
+            location = getattr(settings, name)
+            if location and not re.fullmatch(r"[\w.]+:\w+", location):
+                raise _wrong(name, "be module:attribute", location)
         return settings
 
 

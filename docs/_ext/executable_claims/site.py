@@ -16,7 +16,7 @@ from .decide import Outcome, decide
 from .digest import OWN_FOLDER, Surroundings, file_digest, look_around
 from .discuss import Threads
 from .execution import Order, Setting, run_orders
-from .model import Message
+from .model import Claim, Message
 from .store import Execution, prune, read_result, result_path, write_result
 
 if TYPE_CHECKING:
@@ -66,6 +66,15 @@ class Site:
         }
         self.notebooks = [name for name, path in sorted(paths.items()) if path.suffix == ".ipynb"]
 
+    @property
+    def claims(self) -> dict[str, Claim]:
+        """The claims by slug; of several with the same slug the first."""
+        claims: dict[str, Claim] = {}
+        for page in self.pages.values():
+            for claim in page.claims:
+                claims.setdefault(claim.slug, claim)
+        return claims
+
     @cached_property
     def threads(self) -> Threads:
         """The public threads that the project knows."""
@@ -113,9 +122,14 @@ class Site:
     def judge(self) -> Outcome:
         """Give all verdicts, and check once more that nothing changed since the cells ran."""
         self.outcome = decide(self.pages, self.executions)
-        self.outcome.messages += [*self._stored_outputs(), *self._stale(), *self._unknown_threads()]
+        self.outcome.messages += [*self.remarks(), *self._stale()]
         self.outcome.messages.sort(key=lambda message: (message.docname, message.line))
         return self.outcome
+
+    def remarks(self) -> Iterator[Message]:
+        """Say what is wrong that the text alone tells and that verdicts do not depend on."""
+        yield from self._stored_outputs()
+        yield from self._unknown_threads()
 
     def _stored_outputs(self) -> Iterator[Message]:
         for docname in self.notebooks:
@@ -128,7 +142,7 @@ class Site:
     def _unknown_threads(self) -> Iterator[Message]:
         for page in self.pages.values():
             for claim in page.claims:
-                for name in claim.threads:
+                for name in (*claim.threads, *filter(None, [claim.accepted])):
                     if self.threads.find(name) is None:
                         known = ", ".join(self.threads.repositories) or "none"
                         text = (
