@@ -55,7 +55,7 @@ class Registration:
     line: int
     handle: weakref.ref[HookHandle] | None = None
     removed: bool = False
-    origin: tuple[Any, ...] = ()
+    origin: source.Origin | None = None
     latest_run: Run | None = None
     placed: Placed | None = None
     # What a hook captures inside a branch is gone from its variables when the branch is traced.
@@ -74,8 +74,8 @@ class Registration:
 
     def look(self, registry: Registry) -> Placed:
         """See what `place` would settle now; in the middle of tracing it may still change."""
-        hook = source.restore(self.raw)
-        owner = self.origin[1] if self.origin else None
+        hook = source.restore(self.raw, self.origin)
+        owner = self.origin.original if self.origin else None
         with captures.swapped(self.in_branch, captures.values(self.in_branch)):
             decision = bodies.decide(hook, owner)
             slots = captures.find(hook, registry.containers)
@@ -236,10 +236,10 @@ def record(program: paddle.static.Program, target: Any, hook: Callable[..., Any]
         registry.containers = program.__dict__.get(_CONTAINERS, ())
         setattr(program, _ATTRIBUTE, registry)
     file, line = _caller()
-    entry = Registration(target, hook, file, line, origin=source.keep_alive(hook))
+    entry = Registration(target, hook, file, line, origin=source.origin_of(hook))
     handle = HookHandle(entry)
     entry.handle = weakref.ref(handle)
-    restored = source.restore(hook)
+    restored = source.restore(hook, entry.origin)
     bodies.check_forced(restored)
     if _is_in_branch(target):
         entry.in_branch = captures.find(restored)

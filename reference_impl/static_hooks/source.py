@@ -10,13 +10,16 @@ hook from the code that the user wrote, the real globals and the real cells.
 from __future__ import annotations
 
 import functools
+import inspect
+import sys
 import types
 import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from .surfaces import Location, global_origin_info_map
+from .errors import UnsupportedHookError
+from .surfaces import Location, UndefinedVar, global_origin_info_map
 
 
 @dataclass(frozen=True)
@@ -43,18 +46,52 @@ def _forget(file: str, _: weakref.ref[types.FunctionType]) -> None:
     _CONVERSIONS.pop(file, None)
 
 
-def keep_alive(hook: Callable[..., Any]) -> tuple[Any, ...]:
-    """Return what `restore` will need of `hook`'s conversion, so that it outlives the trace."""
-    function = getattr(getattr(hook, "func", hook), "__func__", getattr(hook, "func", hook))
+@dataclass(frozen=True)
+class Origin:
+    """What `restore` needs of a hook's conversion; it must outlive the trace.
+
+    Attributes:
+        converted, original: the function that the hook is nested in.
+        lost: cells of the traced frame that conversion cut the hook's code off from.
+    """
+
+    converted: types.FunctionType
+    original: types.FunctionType
+    lost: dict[str, types.CellType]
+
+
+def origin_of(hook: Callable[..., Any]) -> Origin | None:
+    """Return what `restore` will need of `hook`, while the frame that made it still runs."""
+    function: Any = hook.func if isinstance(hook, functools.partial) else hook
+    function = function.__func__ if isinstance(function, types.MethodType) else function
     if not _is_converted(function):
-        return ()
+        return None
     conversion = _CONVERSIONS[function.__code__.co_filename]
-    return conversion.converted(), conversion.original()
+    converted, original = conversion.converted(), conversion.original()
+    if converted is None or original is None:
+        return None
+    # To conversion `c[0] += 1` in an `if` assigns `c`, which becomes a variable of the hook's own.
+    names = set(_own_code(function, converted, original).co_freevars)
+    names -= {*_cells(function), *_cells(original)}
+    return Origin(converted, original, _frame_cells(names, converted) if names else {})
 
 
-def restore(hook: Callable[..., Any]) -> Callable[..., Any]:
+def _frame_cells(names: set[str], converted: types.FunctionType) -> dict[str, types.CellType]:
+    codes = {converted.__code__, *nested(converted.__code__)}
+    cells: dict[str, types.CellType] = {}
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code in codes:
+            for name in names & frame.f_locals.keys() - cells.keys():
+                if not isinstance(frame.f_locals[name], UndefinedVar):
+                    cells[name] = types.CellType(frame.f_locals[name])
+        frame = frame.f_back
+    return cells
+
+
+def restore(hook: Callable[..., Any], origin: Origin | None = None) -> Callable[..., Any]:
     """Return `hook` as the user wrote it; a hook that no conversion touched comes back as it is."""
-    restored: Callable[..., Any] = _Restorer().restore(hook)
+    restored: Callable[..., Any] = _Restorer(origin.lost if origin else {}).restore(hook)
     return restored
 
 
@@ -87,7 +124,8 @@ class BoundArguments:
 
 
 class _Restorer:
-    def __init__(self) -> None:
+    def __init__(self, lost: dict[str, types.CellType]) -> None:
+        self._lost = lost
         self._done: dict[int, types.FunctionType] = {}
 
     def restore(self, hook: Any) -> Any:
@@ -131,7 +169,9 @@ class _Restorer:
         original: types.FunctionType,
     ) -> types.CellType:
         """Choose the cell of one free variable: the user's own, or the one of the traced frame."""
-        cell = _cells(hook)[name]
+        cell = _cells(hook).get(name)
+        if cell is None:
+            return _cells(original).get(name) or self._lost.get(name) or types.CellType()
         if cell is _cells(converted).get(name) and name in _cells(original):
             return _cells(original)[name]
         return types.CellType(cell.cell_contents) if _is_converted(_contents(cell)) else cell
@@ -156,16 +196,33 @@ def _own_code(
     hook: types.FunctionType, converted: types.FunctionType, original: types.FunctionType
 ) -> types.CodeType:
     """Find the code object in `original` that the code of `hook` was converted from."""
-    name = hook.__code__.co_name
-    line = _origin(hook.__code__.co_filename, hook.__code__.co_firstlineno)[1]
-    mine = [code for code in nested(converted.__code__) if code.co_name == name]
-    theirs = [code for code in nested(original.__code__) if code.co_name == name]
     if hook.__code__ is converted.__code__:
         return original.__code__
-    if len(mine) == len(theirs):
-        return next(t for m, t in zip(mine, theirs, strict=True) if m is hook.__code__)
-    on_line = [code for code in theirs if code.co_firstlineno == line]
-    return (on_line or theirs)[0]
+    mine = [code for code in nested(converted.__code__) if _head(code) == _head(hook.__code__)]
+    theirs = [code for code in nested(original.__code__) if _head(code) == _head(hook.__code__)]
+    if len(mine) != len(theirs):
+        line = _line(hook.__code__)
+        mine = [code for code in mine if _line(code) == line]
+        theirs = [code for code in theirs if code.co_firstlineno == line]
+    if len(mine) != len(theirs):
+        file, line = _origin(hook.__code__.co_filename, hook.__code__.co_firstlineno)
+        raise UnsupportedHookError(
+            f"backward hook {hook.__name__!r} at {file}:{line} must be the only one of its name "
+            f"and parameters on its line, but got {len(theirs)}; write each on a line of its own"
+        )
+    return theirs[mine.index(hook.__code__)]
+
+
+def _head(code: types.CodeType) -> tuple[Any, ...]:
+    """Return a function's name and parameters, which set it apart from what conversion adds."""
+    variadic = (inspect.CO_VARARGS, inspect.CO_VARKEYWORDS)
+    count = code.co_argcount + code.co_kwonlyargcount
+    count += sum(bool(code.co_flags & flag) for flag in variadic)
+    return code.co_name, code.co_argcount, code.co_varnames[:count]
+
+
+def _line(code: types.CodeType) -> int:
+    return _origin(code.co_filename, code.co_firstlineno)[1]
 
 
 def nested(code: types.CodeType) -> Iterator[types.CodeType]:
