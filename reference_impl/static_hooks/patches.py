@@ -156,6 +156,11 @@ PATCHES: list[Patch] = [
         "Delete it: lazy registration needs no reordering, and it hooks the wrong tensor.",
     ),
     Patch(
+        transform, "DecoratorTransformer", source.decorating_once, ("root",),
+        _JIT + "transformers/decorator_transformer.py::DecoratorTransformer",
+        "Decorate a nested function when it is defined, not anew at each call.",
+    ),
+    Patch(
         program_translator, "_FUNCTION_CACHE", lambda _: program_translator.FunctionCache(), None,
         _JIT + "program_translator.py::_FUNCTION_CACHE",
         "Nothing; here it drops functions that were converted with the reordering.",

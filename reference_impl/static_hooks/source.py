@@ -19,7 +19,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .errors import UnsupportedHookError
-from .surfaces import Location, UndefinedVar, global_origin_info_map
+from .surfaces import (
+    IGNORE_NAMES,
+    Location,
+    UndefinedVar,
+    ast_to_source_code,
+    global_origin_info_map,
+    parse_source,
+)
 
 
 @dataclass(frozen=True)
@@ -110,6 +117,40 @@ def _origin(file: str, line: int) -> tuple[str, int]:
     return (origin.location.filepath, origin.location.lineno) if origin else (file, line)
 
 
+def decorating_once(original: Any) -> type:
+    """Make a transformer that decorates a nested function when it is defined, as Python does.
+
+    Paddle's own puts the decorators into the function, to run at each call. The name then stands
+    for the bare function: a hook would lose its decorators.
+    """
+
+    class DecoratorTransformer(original):  # type: ignore[misc]
+        def visit_ClassDef(self, node: Any) -> Any:  # noqa: N802 - the name of a node
+            return original(node).generic_visit(node)  # a property has several functions
+
+        def visit_FunctionDef(self, node: Any) -> Any:  # noqa: N802 - the name of a node
+            decorators = [found for found in node.decorator_list if not _is_left_out(found)]
+            if node is self.root.body[0] or not decorators:
+                return super().visit_FunctionDef(node)
+            node.decorator_list = []
+            self.generic_visit(node)
+            decorated = node.name
+            for found in reversed(decorators):
+                text = ast_to_source_code(found).strip()
+                called = text if text.endswith(")") else f"_jst.Call({text})"
+                decorated = f"{called}({decorated})"
+            return [node, *parse_source(f"{node.name} = {decorated}").body]
+
+    return DecoratorTransformer
+
+
+def _is_left_out(decorator: Any) -> bool:
+    """Tell whether Paddle leaves a decorator out of what it converts, such as `functools.wraps`."""
+    text: str = ast_to_source_code(decorator).strip()
+    name = text.removeprefix("_jst.Call(").partition("(")[0].rstrip(")").rpartition(".")[2]
+    return name in IGNORE_NAMES
+
+
 @dataclass
 class BoundArguments:
     """A `functools.partial` whose positional arguments can be filled in place."""
@@ -132,11 +173,31 @@ class _Restorer:
         if isinstance(hook, functools.partial):
             return BoundArguments(self.restore(hook.func), list(hook.args), hook.keywords)
         if isinstance(hook, types.MethodType):
-            function = self.restore(hook.__func__)
-            return hook if function is hook.__func__ else types.MethodType(function, hook.__self__)
-        if _is_converted(hook):
+            function: Any = hook.__func__
+            if _is_converted(function):
+                return types.MethodType(self._function(function), hook.__self__)
+        elif _is_converted(hook):
             return self._function(hook)
+        elif isinstance(hook, types.FunctionType):
+            return self._wrapper(hook)
         return hook
+
+    def _wrapper(self, hook: types.FunctionType) -> types.FunctionType:
+        """Restore what a function from elsewhere wraps, such as what `paddle.no_grad()` made."""
+        cells = hook.__closure__ or ()
+        restored = [self._wrapped(cell) for cell in cells]
+        if all(new is old for new, old in zip(restored, cells, strict=True)):
+            return hook
+        done = types.FunctionType(
+            hook.__code__, hook.__globals__, hook.__name__, hook.__defaults__, tuple(restored)
+        )
+        done.__kwdefaults__ = hook.__kwdefaults__
+        functools.update_wrapper(done, hook)
+        return done
+
+    def _wrapped(self, cell: types.CellType) -> types.CellType:
+        content = _contents(cell)
+        return types.CellType(self._function(content)) if _is_converted(content) else cell
 
     def _function(self, hook: types.FunctionType) -> types.FunctionType:
         if id(hook) in self._done:

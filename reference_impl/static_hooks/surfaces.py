@@ -27,8 +27,10 @@ try:
     from paddle.base.libpaddle.pir import Block, Operation, append_shadow_outputs
     from paddle.jit.dy2static.origin_info import Location, global_origin_info_map
     from paddle.jit.dy2static.pir_partial_program import PartialProgramLayer, RunnableProgram
-    from paddle.jit.dy2static.utils import UndefinedVar
+    from paddle.jit.dy2static.transformers.decorator_transformer import IGNORE_NAMES
+    from paddle.jit.dy2static.utils import UndefinedVar, ast_to_source_code
     from paddle.pir import Value, is_fake_value
+    from paddle.utils.gast import parse as parse_source
 
     # The C++ half of `paddle.static.register_op`, which takes no varying number of tensors.
     run_python_op: Any = getattr(paddle._C_ops, "_run_python_op")  # noqa: B009 - unknown to its stub
@@ -39,6 +41,7 @@ except (ImportError, AttributeError) as error:
     ) from error
 
 __all__ = [
+    "IGNORE_NAMES",
     "Block",
     "Location",
     "Operation",
@@ -50,6 +53,7 @@ __all__ = [
     "Value",
     "ValueDict",
     "append_shadow_outputs",
+    "ast_to_source_code",
     "eager_mode",
     "get_real_op_inputs",
     "get_split_op",
@@ -57,6 +61,7 @@ __all__ = [
     "in_to_static_mode",
     "ir_backward",
     "is_fake_value",
+    "parse_source",
     "return_map_value",
     "run_python_op",
 ]

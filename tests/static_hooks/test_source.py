@@ -7,7 +7,7 @@ from typing import Any
 
 import paddle
 import pytest
-from static_hooks import compare, registration, source
+from static_hooks import callback, compare, explain, registration, source, traced
 
 pytestmark = [
     pytest.mark.usefixtures("hooks"),
@@ -179,6 +179,32 @@ def partial_of_nested(x: paddle.Tensor, log: list[Any]) -> paddle.Tensor:
     return y * y
 
 
+def logged(log: list[Any]) -> Any:
+    """Make a decorator that logs each call, with a branch on the value."""
+
+    def decorator(function: Any) -> Any:
+        def wrapper(g: paddle.Tensor) -> paddle.Tensor:
+            log.append("called")
+            return function(g) * 3 if float(g[0]) > 0 else g
+
+        return wrapper
+
+    return decorator
+
+
+def decorated_hook(x: paddle.Tensor, log: list[Any]) -> paddle.Tensor:
+    """Register a nested function that a decorator has wrapped."""
+
+    @logged(log)
+    @paddle.no_grad()
+    def square(g: paddle.Tensor) -> paddle.Tensor:
+        return g * g if float(g[0]) > 0 else g
+
+    y = 2 * x
+    y.register_hook(square)
+    return y * y
+
+
 class Scaler:
     """Has hooks of every kind of method."""
 
@@ -224,6 +250,7 @@ def methods(x: paddle.Tensor, log: list[Any]) -> paddle.Tensor:
         (effect_in_an_if, [32.0, 8.0], [11]),
         (loop_in_a_hook, [512.0, 32.0], [16.0, 256.0]),
         (methods, [8194.0, 130.0], []),
+        (decorated_hook, [96.0, 24.0], ["called"]),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
@@ -250,6 +277,47 @@ def test_as_eager(function: Any, log: list[Any]) -> None:
     report = compare(function, X, rounds=2)
     assert () == report.differences
     assert log == report.ast.log
+
+
+def test_declared_in_the_function() -> None:
+    """`@callback` and `@traced` on a hook nested in the traced function are heeded."""
+
+    def forward(x: paddle.Tensor) -> paddle.Tensor:
+        @callback
+        def observed(g: paddle.Tensor) -> paddle.Tensor:
+            return g * g
+
+        @traced
+        def fused(g: paddle.Tensor) -> paddle.Tensor:
+            return g * g
+
+        y = 2 * x
+        y.register_hook(observed)
+        y.register_hook(fused)
+        return y
+
+    rows = explain(forward, paddle.to_tensor(X, stop_gradient=False))
+    assert ["marked @callback", "marked @traced"] == [row.reason for row in rows]
+
+
+def test_decorated_once() -> None:
+    """A nested function is decorated when it is defined, whether a hook or not."""
+    times: list[str] = []
+
+    def counted(function: Any) -> Any:
+        times.append(function.__name__)
+        return function
+
+    def forward(x: paddle.Tensor) -> paddle.Tensor:
+        @counted
+        def square(g: paddle.Tensor) -> paddle.Tensor:
+            return g * g
+
+        return square(square(x))
+
+    static = paddle.jit.to_static(forward, full_graph=True)
+    assert [1.0, 0.0625] == static(paddle.to_tensor(X)).tolist()
+    assert ["square"] == times
 
 
 def test_globals_are_live() -> None:
@@ -301,7 +369,7 @@ def test_deleted_variable() -> None:
     def forward(x: paddle.Tensor) -> paddle.Tensor:
         y = 2 * x
         factor = 3.0
-        y.register_hook(lambda g: g * factor)
+        y.register_hook(lambda g: g * factor)  # noqa: F821 - gone, as the test wants it
         del factor
         return y * y
 
