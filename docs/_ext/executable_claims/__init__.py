@@ -20,7 +20,7 @@ __version__ = "0.1.0"
 def setup(app: Sphinx) -> dict[str, Any]:
     """Add the extension to Sphinx."""
     # Cells import this package too: they must not pay for Sphinx.
-    from . import build, cards, directives, index
+    from . import build, cards, directives, discussions, downloads, elements, index
 
     app.setup_extension("myst_nb")
     build.add_settings(app)
@@ -28,11 +28,14 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_domain(directives.ClaimDomain)
     app.add_directive("claim", directives.ClaimDirective)
     app.add_directive("claim-index", index.ClaimIndexDirective)
+    app.add_directive("claim-discussions", discussions.DiscussionMapDirective)
     app.add_role("claim", directives.ClaimRole())
 
-    cards.add_nodes(app)
+    elements.add_nodes(app)
+    app.add_transform(downloads.AddDownload)
     app.add_post_transform(cards.ResolveCards)
     app.add_post_transform(index.ResolveIndex)
+    app.add_post_transform(discussions.ResolveDiscussions)
 
     app.connect("config-inited", build.check_configuration)
     app.connect("builder-inited", build.note_unfinished)

@@ -34,6 +34,9 @@ UNFINISHED = "claims-unfinished"
 """Name of the file that marks a build as begun and not yet ended well."""
 
 
+STATIC = Path(__file__).parent / "static"
+
+
 def add_settings(app: Sphinx) -> None:
     """Declare the settings; a page is written anew when one changes what it shows."""
     for field in fields(Settings):
@@ -64,6 +67,7 @@ def settings(app: Sphinx) -> Settings:
 
 def note_unfinished(app: Sphinx) -> None:
     """Mark the build as begun, and remember whether the one before it ended well."""
+    app.config.html_static_path = [*app.config.html_static_path, str(STATIC)]
     marker = Path(app.doctreedir) / UNFINISHED
     claim_domain(app.env).read_all = marker.exists()
     marker.parent.mkdir(parents=True, exist_ok=True)
@@ -148,7 +152,7 @@ def judge(app: Sphinx, env: BuildEnvironment) -> Iterable[str]:
             message.text,
             type="claims",
             subtype=message.subtype,
-            location=(message.docname, message.line),
+            location=str(site.root / site.place(message)),
         )
     if outcome.messages:
         # Warnings fail a build only under -W, and only where they are not suppressed.

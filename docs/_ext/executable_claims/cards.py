@@ -3,61 +3,19 @@
 from __future__ import annotations
 
 from html import escape
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
-from sphinx.locale import get_translation
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
-from .directives import ClaimCard, claim_domain
-from .model import Decision, Evidence, Verdict
+from .directives import claim_domain
+from .elements import ClaimCard, Folded, html, paragraph, row, table, tag, value
+from .words import words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable
 
-    from sphinx.application import Sphinx
-
-_ = get_translation("executable_claims")
-STATIC = Path(__file__).parent / "static"
-
-
-class Folded(nodes.General, nodes.Element):
-    """Content that a reader unfolds. Its attribute ``summary`` is always visible."""
-
-
-def add_nodes(app: Sphinx) -> None:
-    """Add the nodes of cards; outside of HTML their content is plain text and tables."""
-    plain: Any = dict.fromkeys(("latex", "text", "man", "texinfo"), (_nothing, _nothing))
-    app.add_node(ClaimCard, html=(_open_card, _close_card), **plain)
-    app.add_node(Folded, html=(_open_folded, _close_folded), **plain)
-    app.connect("builder-inited", lambda app: app.config.html_static_path.append(str(STATIC)))
-
-
-def _nothing(translator: Any, node: nodes.Element) -> None:
-    pass
-
-
-def _open_card(translator: Any, node: nodes.Element) -> None:
-    label = escape(f"{_('Claim')} {node['slug']}", quote=True)
-    classes = escape(" ".join(["claim", *node["classes"]]))
-    translator.body.append(
-        f'<article class="{classes}" id="{node["ids"][0]}" aria-label="{label}">\n'
-    )
-
-
-def _close_card(translator: Any, node: nodes.Element) -> None:
-    translator.body.append("</article>\n")
-
-
-def _open_folded(translator: Any, node: nodes.Element) -> None:
-    translator.body.append(
-        f'<details class="claim-evidence"><summary>{escape(node["summary"])}</summary>\n'
-    )
-
-
-def _close_folded(translator: Any, node: nodes.Element) -> None:
-    translator.body.append("</details>\n")
+    from .model import Claim, Decision, Evidence
 
 
 class ResolveCards(SphinxPostTransform):
@@ -67,7 +25,9 @@ class ResolveCards(SphinxPostTransform):
 
     def run(self, **kwargs: Any) -> None:
         """Fill every card of the page."""
-        decisions = claim_domain(self.env).site.outcome.by_slug
+        self.word = words(self.config.language)
+        domain = claim_domain(self.env)
+        decisions = domain.site.outcome.by_slug
         for card in list(self.document.findall(ClaimCard)):
             decision = decisions.get(card["slug"])
             # A claim without a decision is malformed or misplaced, which has been reported.
@@ -75,116 +35,102 @@ class ResolveCards(SphinxPostTransform):
                 self._fill(card, decision)
 
     def _fill(self, card: ClaimCard, decision: Decision) -> None:
-        claim = decision.claim
+        claim, evidence = decision.claim, decision.evidence
+        execution = claim_domain(self.env).site.executions.get(claim.docname)
+        versions = execution.versions if execution else {}
         card["classes"] += [f"claim-{decision.verdict.value}", f"claim-kind-{claim.kind.value}"]
-        card.insert(0, _headline(decision))
-        versions = self._versions(decision)
-        card += nodes.paragraph("", _facts(decision, versions), classes=["claim-facts"])
+        card.insert(0, self._head(decision))
+        card += paragraph(" · ".join(self._facts(decision, versions)), name="claim-facts")
         if claim.reason:
-            card += nodes.paragraph("", f"{_('Recorded because')}: {claim.reason}")
-        if decision.evidence and (decision.evidence.checks or decision.evidence.rows):
-            card += evidence_block(decision.evidence)
+            card += paragraph(f"{self.word('Why no cell decides it')}: {claim.reason}")
+        if evidence and (evidence.checks or evidence.rows):
+            card += evidence_block(evidence, self.word)
         card += self._actions(decision, versions)
 
-    def _versions(self, decision: Decision) -> dict[str, str]:
-        execution = claim_domain(self.env).site.executions.get(decision.claim.docname)
-        return execution.versions if execution else {}
+    def _head(self, decision: Decision) -> nodes.paragraph:
+        claim = decision.claim
+        title = self.word("Link to this claim")
+        link = tag("a", href=f"#{claim.slug}", title=title, **{"class": "headerlink"}) + "#</a>"
+        return paragraph(
+            nodes.inline("", self.word(decision.verdict.value), classes=["claim-verdict"]),
+            " ",
+            nodes.inline("", self.word(claim.kind.value), classes=["claim-kind"]),
+            " ",
+            nodes.literal("", claim.slug, classes=["claim-slug"]),
+            html(link),
+            name="claim-head",
+        )
+
+    def _facts(self, decision: Decision, versions: dict[str, str]) -> list[str]:
+        """Return versions, number of checks and time, or the day of recording; and the state."""
+        claim, evidence = decision.claim, decision.evidence
+        facts = [f"{name} {version}" for name, version in versions.items() if name != "python"]
+        if claim.recorded:
+            facts = [self.word("recorded {day}").format(day=claim.recorded)]
+        if claim.untestable:
+            facts = [self.word("untestable since {day}").format(day=claim.untestable)]
+        if evidence:
+            facts.append(self.word("{count} checks").format(count=len(evidence.checks)))
+            facts.append(f"{evidence.seconds:.2f} s")
+        return [*facts, review_state(claim, self.word)]
 
     def _actions(self, decision: Decision, versions: dict[str, str]) -> nodes.Element:
         """Return the row of things to do: reproduce, discuss, read what was said."""
         desk = claim_domain(self.env).desk
-        command = nodes.literal("", desk.reproduce(decision.claim.slug), classes=["claim-command"])
-        label = nodes.Text(f"{_('Reproduce')}: ")
-        row = nodes.paragraph("", "", label, command, classes=["claim-actions"])
+        command = desk.reproduce(decision.claim.slug)
+        actions = paragraph(
+            f"{self.word('Reproduce')}: ",
+            nodes.literal("", command, classes=["claim-command"]),
+            html(self._copy_button(command)),
+            name="claim-actions",
+        )
         if desk.repository:
             url = desk.issue_url(decision, versions)
-            row += nodes.Text(" ")
-            row += nodes.reference("", _("Discuss"), refuri=url, classes=["claim-discuss"])
+            actions += nodes.Text(" ")
+            actions += nodes.reference("", self.word("Discuss"), refuri=url)
         for thread in filter(None, map(desk.threads.find, decision.claim.threads)):
-            row += nodes.Text(" ")
-            row += nodes.reference("", thread.name, refuri=thread.url, reftitle=thread.title)
-        return row
+            actions += nodes.Text(" ")
+            actions += nodes.reference("", thread.name, refuri=thread.url, reftitle=thread.title)
+        return actions
+
+    def _copy_button(self, command: str) -> str:
+        """Return a button that the script shows: without it, it could do nothing."""
+        label = self.word("Copy")
+        attributes = {
+            "type": "button",
+            "class": "claim-copy",
+            "data-copy": command,
+            "data-done": self.word("Copied"),
+            "aria-label": f"{label}: {command}",
+            "hidden": "",
+        }
+        return f"{tag('button', **attributes)}{escape(label)}</button>"
 
 
-def _headline(decision: Decision) -> nodes.paragraph:
-    claim = decision.claim
-    parts: list[nodes.Node] = [
-        nodes.inline("", verdict_name(decision.verdict), classes=["claim-verdict"]),
-        nodes.Text(" "),
-        nodes.inline("", claim.kind.value, classes=["claim-kind"]),
-        nodes.Text(" "),
-        nodes.literal("", claim.slug, classes=["claim-slug"]),
-    ]
-    title = escape(_("Link to this claim"), quote=True)
-    link = f'<a class="headerlink" href="#{claim.slug}" title="{title}">#</a>'
-    return nodes.paragraph(
-        "", "", *parts, nodes.raw("", link, format="html"), classes=["claim-head"]
-    )
+def review_state(claim: Claim, word: Callable[[str], str]) -> str:
+    """Return how far the sentence has come with its readers, in words."""
+    if claim.is_accepted:
+        return word("accepted in {thread}").format(thread=claim.accepted)
+    if claim.accepted:
+        changed = word("wording changed since {thread}").format(thread=claim.accepted)
+        return f"{word('proposed')} ({changed})"
+    return word("proposed")
 
 
-def verdict_name(verdict: Verdict) -> str:
-    """Return the word for a verdict in the language of the build."""
-    names = {
-        Verdict.HOLDS: _("holds"),
-        Verdict.REGRESSED: _("regressed"),
-        Verdict.UNDECIDED: _("undecided"),
-        Verdict.RECORDED: _("recorded"),
-        Verdict.UNTESTABLE: _("untestable"),
-    }
-    return names[verdict]
-
-
-def _facts(decision: Decision, versions: dict[str, str]) -> str:
-    """Return versions, number of checks and time, or the day of recording."""
-    evidence = decision.evidence
-    parts = [f"{name} {version}" for name, version in versions.items() if name != "python"]
-    parts += (
-        [_("recorded {day}").format(day=decision.claim.recorded)] if decision.claim.recorded else []
-    )
-    if evidence:
-        parts.append(_("{count} checks").format(count=len(evidence.checks)))
-        parts.append(f"{evidence.seconds:.2f} s")
-    return " · ".join(parts)
-
-
-def evidence_block(evidence: Evidence) -> Folded:
+def evidence_block(evidence: Evidence, word: Callable[[str], str]) -> Folded:
     """Return the evidence of a claim as tables that a reader unfolds."""
-    block = Folded(summary=_("Evidence"))
+    block = Folded(summary=word("Evidence"))
     if evidence.rows:
-        head = (_("Quantity"), _("Eager"), _("Static"), _("Difference"))
-        rows = [(r.what, r.eager, r.static, r.difference or _("none")) for r in evidence.rows]
+        rows = [
+            row(r.what, value(r.eager), value(r.static), word(r.difference or "none"))
+            for r in evidence.rows
+        ]
+        head = [word(title) for title in ("Quantity", "Eager", "Static", "Difference")]
         block += table(head, rows, "claim-rows")
-    head = (_("Check"), _("Expected"), _("Got"), _("Result"))
     checks = [
-        (c.what, c.expected, c.got, _("passed") if c.passed else _("failed"))
+        row(c.what, value(c.expected), value(c.got), word("passed" if c.passed else "failed"))
         for c in evidence.checks
     ]
+    head = [word(title) for title in ("Check", "Expected", "Got", "Result")]
     block += table(head, checks, "claim-checks")
     return block
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]], name: str) -> nodes.table:
-    """Return a table: words in the first and last column, values in between."""
-    group = nodes.tgroup(cols=len(head))
-    group += [nodes.colspec(colwidth=1) for _column in head]
-    group += nodes.thead(
-        "", nodes.row("", *[nodes.entry("", nodes.paragraph("", t)) for t in head])
-    )
-    body = nodes.tbody()
-    for row in rows:
-        last = len(row) - 1
-        body += nodes.row(
-            "",
-            *[
-                nodes.entry(
-                    "", nodes.paragraph("", "", _value(text) if 0 < i < last else nodes.Text(text))
-                )
-                for i, text in enumerate(row)
-            ],
-        )
-    group += body
-    return nodes.table("", group, classes=[name])
-
-
-def _value(text: str) -> nodes.Element:
-    return nodes.literal("", text)

@@ -93,7 +93,7 @@ def run_command(options: argparse.Namespace) -> int:
     for message in outcome.messages:
         # Other claims of the page were not decided here, and nothing is said of them.
         if message.line == claim.line or message.subtype in ("cell-error", "stale"):
-            say(located(message), sys.stderr)
+            say(located(site, message), sys.stderr)
     return 0 if decision.verdict in FINE else 1
 
 
@@ -128,7 +128,7 @@ def check_command(options: argparse.Namespace) -> int:
     site = load_site(Path.cwd())
     messages = lint(site)
     for message in messages:
-        say(located(message))
+        say(located(site, message))
     say(f"{len(site.claims)} claims in {len(site.chapters)} chapters, {len(messages)} mistakes")
     return 1 if messages else 0
 
@@ -166,9 +166,9 @@ def cells_up_to(cells: Sequence[Cell], slug: str) -> tuple[Cell, ...]:
     return tuple(cell for cell in cells if not deciding or cell.index <= deciding[-1].index)
 
 
-def located(message: Message) -> str:
+def located(site: Site, message: Message) -> str:
     """Return a message with its place, as compilers and editors write it."""
-    return f"{message.docname}.md:{message.line}: {message.text} [claims.{message.subtype}]"
+    return f"{site.place(message)}: {message.text} [claims.{message.subtype}]"
 
 
 def described(decision: Decision) -> str:

@@ -11,6 +11,7 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
 from .chapters import ClaimOptions
+from .elements import ClaimCard
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,10 +25,6 @@ if TYPE_CHECKING:
 
     from .discuss import Desk
     from .site import Site
-
-
-class ClaimCard(nodes.General, nodes.Element):
-    """A claim in its page: at first the sentence alone, the rest when the page is written."""
 
 
 class ClaimDirective(SphinxDirective):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from .model import Decision
 
+PROMPT = "(Write here what you think about it.)"
 LONGEST_URL = 6000
 """GitHub refuses addresses of more than about 8,000 characters; browsers and proxies vary."""
 
@@ -36,23 +37,44 @@ class Thread:
     title: str
 
 
-class Threads:
-    """The public threads that a project knows, from its data file.
+@dataclass(frozen=True)
+class Question:
+    """Something that a reader asked in a public thread.
 
-    The file maps short names of repositories to their addresses, and names of threads to titles:
+    Attributes:
+        text: The question, in our words.
+        thread: Name of the thread.
+        claim: The claim that answers it, or nothing.
+        page: The page that answers it, or nothing. A question with neither is open.
+    """
+
+    text: str
+    thread: str
+    claim: str = ""
+    page: str = ""
+
+
+@dataclass(frozen=True)
+class Threads:
+    """The public threads that a project knows, and what was asked there.
+
+    They come from a data file of the project:
 
         repositories: {paddle: PaddlePaddle/Paddle}
         threads:
           paddle#48234: What it is about
+        questions:
+          - {text: Why is it so?, thread: paddle#48234, claim: it-is-so}
 
-    Args:
+    Attributes:
         repositories: ``owner/name`` of each repository by its short name.
         titles: Titles of threads by name.
+        questions: What was asked.
     """
 
-    def __init__(self, repositories: Mapping[str, str], titles: Mapping[str, str]) -> None:
-        self.repositories = repositories
-        self.titles = titles
+    repositories: Mapping[str, str] = field(default_factory=dict)
+    titles: Mapping[str, str] = field(default_factory=dict)
+    questions: tuple[Question, ...] = ()
 
     @classmethod
     def load(cls, path: Path) -> Threads:
@@ -63,13 +85,13 @@ class Threads:
         """
         try:
             data = yaml.safe_load(path.read_text(encoding="utf-8"))
-            repositories, titles = dict(data["repositories"]), dict(data["threads"])
-        except (yaml.YAMLError, KeyError, TypeError, ValueError) as error:
+            questions = tuple(Question(**question) for question in data.get("questions") or ())
+            return cls(dict(data["repositories"]), dict(data["threads"]), questions)
+        except (yaml.YAMLError, AttributeError, KeyError, TypeError, ValueError) as error:
             raise ConfigurationError(
-                f"{path.name} must map `repositories` and `threads`, but reading it gave "
-                f"{type(error).__name__}: {error}; correct the file"
+                f"{path.name} must map `repositories`, `threads` and `questions`, but reading it "
+                f"gave {type(error).__name__}: {error}; correct the file"
             ) from error
-        return cls(repositories, titles)
 
     def find(self, name: str) -> Thread | None:
         """Return the thread called ``name``, or None when its repository is not known."""
@@ -118,6 +140,16 @@ class Desk:
         body = issue_body(decision, permalink, command, self.commit, versions)
         return new_issue_url(self.repository, f"[{claim.slug}] {claim.sentence}", body)
 
+    def section_issue_url(self, docname: str, anchor: str, title: str) -> str:
+        """Return the address that opens a new issue about a section of a page."""
+        lines = [
+            f"Section: {self.permalink(docname, anchor)}",
+            *([f"Commit: {self.commit}"] if self.commit else []),
+            "",
+            PROMPT,
+        ]
+        return new_issue_url(self.repository, f"[{docname}] {title}", "\n".join(lines))
+
 
 def new_issue_url(repository: str, title: str, body: str) -> str:
     """Return the address that opens a new issue on GitHub, filled in.
@@ -150,7 +182,7 @@ def issue_body(
         f"Versions: {', '.join(f'{name} {version}' for name, version in versions.items())}",
         *([f"Commit: {commit}"] if commit else []),
         "",
-        "(Write here what you think about it.)",
+        PROMPT,
         "",
         "Observed when the page was built:",
         "",

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
 from sphinx import addnodes
-from sphinx.locale import get_translation
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
 
-from .cards import verdict_name
-from .directives import ClaimCard, claim_domain
+from .directives import claim_domain
+from .elements import ClaimCard, html, paragraph, row, table, tag
+from .words import words
 
 if TYPE_CHECKING:
     from docutils.nodes import Node
 
     from .model import Decision
-
-_ = get_translation("executable_claims")
 
 
 class ClaimIndex(nodes.General, nodes.Element):
@@ -41,54 +41,59 @@ class ResolveIndex(SphinxPostTransform):
 
     def run(self, **kwargs: Any) -> None:
         """Fill every list of the page."""
+        self.word = words(self.config.language)
         for place in list(self.document.findall(ClaimIndex)):
-            place.replace_self(self._list())
+            decisions = claim_domain(self.env).site.outcome.decisions
+            place.replace_self(
+                [self._totals(decisions), html(self._filter(decisions)), self._table(decisions)]
+            )
 
-    def _list(self) -> list[nodes.Node]:
-        decisions = claim_domain(self.env).site.outcome.decisions
-        counts = {d.verdict: 0 for d in decisions}
-        for decision in decisions:
-            counts[decision.verdict] += 1
-        parts = [f"{count} {verdict_name(verdict)}" for verdict, count in counts.items()]
-        total = _("{count} claims").format(count=len(decisions))
-        summary = nodes.paragraph(
-            "", ": ".join([total, ", ".join(parts)]), classes=["claim-totals"]
-        )
-        return [summary, self._table(decisions)]
+    def _totals(self, decisions: list[Decision]) -> nodes.paragraph:
+        counts = Counter(decision.verdict for decision in decisions)
+        parts = [f"{count} {self.word(verdict.value)}" for verdict, count in counts.items()]
+        total = self.word("{count} claims").format(count=len(decisions))
+        return paragraph(f"{total}: {', '.join(parts)}." if parts else f"{total}.")
+
+    def _filter(self, decisions: list[Decision]) -> str:
+        """Return the form that the script shows and listens to."""
+        columns = {
+            "Kind": [self.word(decision.claim.kind.value) for decision in decisions],
+            "Verdict": [self.word(decision.verdict.value) for decision in decisions],
+            "Chapter": [self._chapter(decision) for decision in decisions],
+        }
+        choices = [self._choice(title, values) for title, values in columns.items()]
+        search = f"<label>{escape(self.word('Search'))}{tag('input', type='search')}</label>"
+        form = tag("form", **{"class": "claim-filter", "hidden": ""})
+        return f"{form}{''.join(choices)}{search}<output></output></form>"
+
+    def _choice(self, title: str, values: list[str]) -> str:
+        first = f"{tag('option', value='')}{escape(self.word('all'))}</option>"
+        options = [f"<option>{escape(value)}</option>" for value in dict.fromkeys(values)]
+        select = f"<select>{first}{''.join(options)}</select>"
+        return f"<label>{escape(self.word(title))}{select}</label>"
 
     def _table(self, decisions: list[Decision]) -> nodes.table:
-        head = (_("Claim"), _("Kind"), _("Verdict"), _("Sentence"), _("Chapter"))
-        group = nodes.tgroup(cols=len(head))
-        group += [nodes.colspec(colwidth=1) for _column in head]
-        cells = [nodes.entry("", nodes.paragraph("", text)) for text in head]
-        group += nodes.thead("", nodes.row("", *cells))
-        group += nodes.tbody("", *map(self._row, decisions))
-        return nodes.table("", group, classes=["claim-index"])
-
-    def _row(self, decision: Decision) -> nodes.row:
-        claim = decision.claim
-        title = self.env.titles[claim.docname].astext()
-        cells = [
-            nodes.paragraph("", "", self._link(claim.slug)),
-            nodes.paragraph("", claim.kind.value),
-            nodes.paragraph("", verdict_name(decision.verdict)),
-            *self._sentence(decision),
-            nodes.paragraph("", title),
+        titles = ("Claim", "Kind", "Verdict", "Sentence", "Chapter")
+        rows = [
+            row(
+                nodes.paragraph("", "", self._link(decision.claim.slug)),
+                self.word(decision.claim.kind.value),
+                self.word(decision.verdict.value),
+                self._sentence(decision),
+                self._chapter(decision),
+                name=f"claim-{decision.verdict.value}",
+            )
+            for decision in decisions
         ]
-        classes = [f"claim-{decision.verdict.value}"]
-        return nodes.row("", *[nodes.entry("", cell) for cell in cells], classes=classes)
+        return table(list(map(self.word, titles)), rows, "claim-index", (3, 1, 1, 5, 2))
+
+    def _chapter(self, decision: Decision) -> str:
+        return str(self.env.titles[decision.claim.docname].astext())
 
     def _link(self, slug: str) -> addnodes.pending_xref:
-        return addnodes.pending_xref(
-            "",
-            nodes.literal("", slug),
-            refdomain="claim",
-            reftype="claim",
-            reftarget=slug,
-            refdoc=self.env.docname,
-        )
+        return claim_link(slug, self.env.docname)
 
-    def _sentence(self, decision: Decision) -> list[nodes.Node]:
+    def _sentence(self, decision: Decision) -> nodes.Node:
         """Return the sentence as its own page shows it: with markup, in the build's language."""
         claim = decision.claim
         for card in self.env.get_doctree(claim.docname).findall(ClaimCard):
@@ -96,5 +101,17 @@ class ResolveIndex(SphinxPostTransform):
                 copy = card[0].deepcopy()
                 for reference in copy.findall(addnodes.pending_xref):
                     reference["refdoc"] = self.env.docname
-                return [copy]
-        return [nodes.paragraph("", claim.sentence)]
+                return copy
+        return nodes.paragraph("", claim.sentence)
+
+
+def claim_link(slug: str, docname: str) -> addnodes.pending_xref:
+    """Return a link from the page ``docname`` to a claim."""
+    return addnodes.pending_xref(
+        "",
+        nodes.literal("", slug),
+        refdomain="claim",
+        reftype="claim",
+        reftarget=slug,
+        refdoc=docname,
+    )

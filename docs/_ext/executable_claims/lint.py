@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from .decide import decide
 from .errors import ConfigurationError
 from .model import Check, Evidence, Message
+from .remarks import line_of, remarks
 from .store import Execution
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def lint(site: Site) -> list[Message]:
         # A slug that is computed can't be read from the text, so nothing is said of its absence.
         if not (message.subtype == "undecided" and message.docname in computing)
     ]
-    messages += site.remarks()
+    messages += remarks(site)
     messages += _rules_without_claims(site)
     return sorted(messages, key=lambda message: (message.docname, message.line))
 
@@ -64,13 +65,14 @@ def _rules_without_claims(site: Site) -> Iterator[Message]:
     location = site.settings.rules
     if not location:
         return
+    line = line_of(site.root / "conf.py", location)
     for slug in sorted(load_rules(location)):
         if slug not in site.claims:
             text = (
                 f"rule {slug} of {location} must have a claim of its name, but got none; write the "
                 "claim in the chapter of its subject"
             )
-            yield Message("rule", next(iter(site.pages)), 1, text)
+            yield Message("rule", "conf.py", line, text)
 
 
 def load_rules(location: str) -> set[str]:

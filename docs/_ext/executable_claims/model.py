@@ -157,8 +157,8 @@ class Message:
 
     Attributes:
         subtype: Its kind, such as ``regressed``; shown as ``[claims.regressed]``.
-        docname: The page concerned.
-        line: Line of that page.
+        docname: The page concerned, or the file when it is not a page.
+        line: Line of that file.
         text: What must be, what was got, and how to proceed.
     """
 

@@ -17,6 +17,7 @@ from .digest import OWN_FOLDER, Surroundings, file_digest, look_around
 from .discuss import Threads
 from .execution import Order, Setting, run_orders
 from .model import Claim, Message
+from .remarks import remarks
 from .store import Execution, prune, read_result, result_path, write_result
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class Site:
         pages: Every page by its name.
         executions: The results of the chapters, by page.
         outcome: The verdicts, once :meth:`judge` was called.
-        notebooks: Pages that are notebook files, which chapters must not be.
+        notebooks: Files of pages that are notebooks, which chapters must not be.
     """
 
     root: Path
@@ -64,7 +65,11 @@ class Site:
             for docname, path in sorted(paths.items())
             if path.suffix == ".md"
         }
-        self.notebooks = [name for name, path in sorted(paths.items()) if path.suffix == ".ipynb"]
+        self.notebooks = [
+            str(path.relative_to(self.root))
+            for path in sorted(paths.values())
+            if path.suffix == ".ipynb"
+        ]
 
     @property
     def claims(self) -> dict[str, Claim]:
@@ -79,7 +84,7 @@ class Site:
     def threads(self) -> Threads:
         """The public threads that the project knows."""
         name = self.settings.threads
-        return Threads.load(self.root / name) if name else Threads({}, {})
+        return Threads.load(self.root / name) if name else Threads()
 
     @property
     def chapters(self) -> dict[str, Page]:
@@ -122,34 +127,15 @@ class Site:
     def judge(self) -> Outcome:
         """Give all verdicts, and check once more that nothing changed since the cells ran."""
         self.outcome = decide(self.pages, self.executions)
-        self.outcome.messages += [*self.remarks(), *self._stale()]
+        self.outcome.messages += [*remarks(self), *self._stale()]
         self.outcome.messages.sort(key=lambda message: (message.docname, message.line))
         return self.outcome
 
-    def remarks(self) -> Iterator[Message]:
-        """Say what is wrong that the text alone tells and that verdicts do not depend on."""
-        yield from self._stored_outputs()
-        yield from self._unknown_threads()
-
-    def _stored_outputs(self) -> Iterator[Message]:
-        for docname in self.notebooks:
-            text = (
-                "a chapter must be a Markdown page, whose cells run in every build, but got a "
-                "notebook file, which shows the outputs stored in it; convert it"
-            )
-            yield Message("silent-pass", docname, 1, text)
-
-    def _unknown_threads(self) -> Iterator[Message]:
-        for page in self.pages.values():
-            for claim in page.claims:
-                for name in (*claim.threads, *filter(None, [claim.accepted])):
-                    if self.threads.find(name) is None:
-                        known = ", ".join(self.threads.repositories) or "none"
-                        text = (
-                            f"the threads of claim {claim.slug} must be repository#number, with a "
-                            f"repository of claims_threads ({known}), but got {name!r}; correct it"
-                        )
-                        yield Message("malformed", page.docname, claim.line, text)
+    def place(self, message: Message) -> str:
+        """Return where a message belongs, as ``file:line`` relative to the source folder."""
+        page = self.pages.get(message.docname)
+        file = page.path.relative_to(self.root) if page else message.docname
+        return f"{file}:{message.line}"
 
     def _stale(self) -> Iterator[Message]:
         around = self.look_around()

@@ -1,0 +1,71 @@
+"""The words that the extension itself puts on pages, in the languages that it knows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+CHINESE = {
+    "{count} checks": "{count} 项检查",
+    "{count} claims": "{count} 条论断",
+    "accepted in {thread}": "已在 {thread} 接受",
+    "Answer": "回答",
+    "asked in": "提问于",
+    "Chapter": "章节",
+    "Check": "检查",
+    "Claim": "论断",
+    "Copied": "已复制",
+    "Copy": "复制",
+    "Difference": "差异",
+    "differs": "不同",
+    "Discuss": "讨论",
+    "Discuss this section": "讨论本节",
+    "Eager": "动态图",
+    "Evidence": "证据",
+    "Executed notebook": "已执行的笔记本",
+    "Expected": "预期",
+    "failed": "未通过",
+    "Got": "实际",
+    "holds": "成立",
+    "Kind": "类别",
+    "limit": "限制",
+    "Link to this claim": "本论断的链接",
+    "Mutant": "变异体",
+    "all": "全部",
+    "no answer yet": "尚无回答",
+    "none": "无",
+    "open": "未决",
+    "parity": "一致",
+    "passed": "通过",
+    "peer": "同类框架",
+    "performance": "性能",
+    "proposed": "提议中",
+    "Quantity": "量",
+    "Question": "问题",
+    "recorded {day}": "记录于 {day}",
+    "recorded": "已记录",
+    "regressed": "已退化",
+    "Reproduce": "重现",
+    "Result": "结果",
+    "safer": "更安全",
+    "Search": "搜索",
+    "Sentence": "内容",
+    "Static": "静态图",
+    "status-quo": "现状",
+    "Thread": "讨论串",
+    "undecided": "未判定",
+    "untestable since {day}": "自 {day} 起不可测试",
+    "untestable": "不可测试",
+    "Verdict": "判定",
+    "Why no cell decides it": "为何没有代码单元判定",
+    "wording changed since {thread}": "自 {thread} 后措辞已改",
+}
+LANGUAGES = {"zh_CN": CHINESE}
+
+
+def words(language: str | None) -> Callable[[str], str]:
+    """Return the function that gives a word in ``language``; English where it is not known."""
+    known = LANGUAGES.get(language or "", {})
+    return lambda word: known.get(word, word)
