@@ -12,7 +12,10 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from . import sot_fallback, sot_graph
+import paddle
+from paddle.base import core
+
+from . import sot_fallback, sot_graph, sot_runs
 from .patching import Patch
 from .sot_rebuild import FRAME, MadePartialVariable
 from .sot_surfaces import (
@@ -57,7 +60,7 @@ def _settle_hooks(original: Callable[..., Any]) -> Callable[..., Any]:
 def _make_hooks(original: Callable[..., Any]) -> Callable[..., Any]:
     def compile_function(self: Any, compile_graph_result: Any, ret_vars: list[Any]) -> None:
         settled = getattr(self, _SETTLED, None)
-        if settled is not None and settled.is_armed:
+        if settled is not None:
             # What comes first among the variables to reconstruct is reconstructed right after the
             # call of the graph.
             first = sot_graph.Prologue(settled, compile_graph_result[1][3])
@@ -119,6 +122,26 @@ def _fall_back_whole(original: Callable[..., Any]) -> Callable[..., Any]:
             raise
 
     return transform
+
+
+def _check_output(original: Callable[..., Any]) -> Callable[..., Any]:
+    method = original.__name__
+
+    @functools.wraps(original)
+    @paddle.jit.marker.unified
+    def checked(self: paddle.Tensor, *args: Any, **kwargs: Any) -> Any:
+        sot_runs.check_returned(self, method)
+        return original(self, *args, **kwargs)
+
+    return checked
+
+
+def _note_create_graph(original: Callable[..., Any]) -> Callable[..., Any]:
+    def run_partial_grad(*args: Any) -> Any:
+        with sot_runs.differentiating(twice=bool(args[4])):
+            return original(*args)
+
+    return run_partial_grad
 
 
 _EXECUTOR = "python/paddle/jit/sot/opcode_translator/executor/"
@@ -183,5 +206,18 @@ PATCHES: list[Patch] = [
     Patch(
         OpcodeExecutor, "transform", _fall_back_whole, ("self", "frame"), _FRAME + "transform",
         "Where a frame with hooks runs eagerly, let all that it calls run eagerly.",
+    ),
+    *(
+        Patch(
+            paddle.Tensor, method, _check_output, None,
+            "paddle/fluid/pybind/eager_method.cc::tensor_" + method,
+            "Refuse a tensor whose gradient is partly inside the graph that returned it.",
+        )
+        for method in ("register_hook", "retain_grads")
+    ),
+    Patch(
+        core.eager, "run_partial_grad", _note_create_graph, None,
+        "paddle/fluid/pybind/eager_functions.cc::run_partial_grad",
+        "Refuse to differentiate a compiled graph twice, instead of returning zeros.",
     ),
 ]  # fmt: skip

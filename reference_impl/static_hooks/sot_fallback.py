@@ -183,8 +183,7 @@ def _is_used(executor: Any, stack: Sequence[Any], index: int) -> bool:
     """Tell whether the graph before a break uses a tensor that is still reachable after it."""
     names, _ = analysis_used_names(executor._instructions, index)
     variables = [executor.get_var(name, allow_undefined=True) for name in names]
-    statements = executor._graph.sir_builder.current_sir.statements
-    used = {str(item) for statement in statements for item in flatten(statement.inputs)}
+    used = used_symbols(executor._graph.sir_builder.current_sir.statements)
     return any(
         tensor.get_symbol().name in used
         for variable in map(_uncelled, [*variables, *stack])
@@ -192,6 +191,11 @@ def _is_used(executor: Any, stack: Sequence[Any], index: int) -> bool:
         for tensor in variable.flatten_inner_vars()
         if isinstance(tensor, TensorVariable) and not tensor.tracker.is_traceable()
     )
+
+
+def used_symbols(statements: Sequence[Statement]) -> set[str]:
+    """Return the names of the tensors that statements take."""
+    return {str(item) for statement in statements for item in flatten(statement.inputs)}
 
 
 def _is_user_function(found: Any) -> bool:

@@ -12,6 +12,7 @@ settled when the graph is complete and every variable of the frame has its last 
 from __future__ import annotations
 
 import functools
+import operator
 import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -39,10 +40,12 @@ from .sot_surfaces import (
     MutationDel,
     PaddleApiVariable,
     Statement,
+    Symbol,
     TensorVariable,
     UserDefinedFunctionVariable,
     VariableBase,
     VariableCreator,
+    flatten_extend,
     record_symbols,
 )
 
@@ -141,6 +144,57 @@ def record(graph: Any, target: TensorVariable, hook: VariableBase) -> HandleVari
     return HandleVariable(graph, statement)
 
 
+class Flow:
+    """Which of the tensors that a graph returns depend on a tensor in it.
+
+    Args:
+        statements: those of the graph.
+        outputs: the tensors that it returns and that gradients come back through.
+    """
+
+    def __init__(self, statements: Sequence[Statement], outputs: Sequence[TensorVariable]) -> None:
+        self.outputs = {output.var_name: index for index, output in enumerate(outputs)}
+        self._hooked: set[str] = set()
+        self._reached = {name: 1 << index for name, index in self.outputs.items()}
+        for statement in reversed(statements):
+            names = [item.name for item in flatten_extend(statement.inputs) if _is_symbol(item)]
+            if isinstance(statement, HookStatement):
+                self._hooked.update(names)
+                continue
+            results = [item.name for item in flatten_extend(statement.outputs) if _is_symbol(item)]
+            reached = functools.reduce(operator.or_, map(self._of, results), 0)
+            self._reached.update({name: self._of(name) | reached for name in names})
+
+    def _of(self, name: str) -> int:
+        return self._reached.get(name, 0)
+
+    def reached(self, tensor: TensorVariable) -> int:
+        """Return the outputs that depend on a tensor, as the bits of a number."""
+        return self._of(tensor.var_name)
+
+    def is_partial(self, tensor: TensorVariable) -> bool:
+        """Tell whether the gradient of some outputs alone would not reach a tensor."""
+        return self.reached(tensor) != (1 << len(self.outputs)) - 1
+
+    def is_used(self, output: TensorVariable) -> bool:
+        """Tell whether a part of the gradient of an output is inside the graph, or a hook on it."""
+        own = 1 << self.outputs[output.var_name]
+        return output.var_name in self._hooked or bool(self.reached(output) & ~own)
+
+
+def _is_symbol(item: Any) -> bool:
+    return isinstance(item, Symbol)
+
+
+def _differentiable(graph: Any, escaping: Sequence[VariableBase]) -> list[TensorVariable]:
+    """List the tensors that a graph returns and that gradients come back through."""
+    return [
+        tensor for tensor in graph._find_tensor_outputs(escaping)
+        if isinstance(tensor, TensorVariable)
+        and not tensor.meta.is_null() and not tensor.meta.unwrap_unsafe().stop_gradient
+    ]  # fmt: skip
+
+
 class Settled:
     """The hooks of one graph, when the graph is complete.
 
@@ -158,10 +212,15 @@ class Settled:
     def __init__(
         self, graph: Any, hooks: Sequence[HookStatement], escaping: Sequence[VariableBase]
     ) -> None:
-        self.graph = graph
+        self.graph, self.site = graph, f"{hooks[0].file}:{hooks[0].line}"
+        self.flow = Flow(graph.sir_builder.current_sir.statements, _differentiable(graph, escaping))
         self.exports = [variable for variable in escaping if _is_made_here(variable)]
         kept = _reached_handles([*(hook.hook for hook in hooks), *self.exports])
-        traced = [h for h in hooks if not (h.is_eager or h in kept) and _is_traced(h)]
+        traced = [
+            hook for hook in hooks
+            if not (hook.is_eager or hook in kept or self.flow.is_partial(hook.target))
+            and _is_traced(hook)
+        ]  # fmt: skip
         self._settle_traced(traced)
         self._settle_others([hook for hook in hooks if hook not in traced])
 
@@ -202,14 +261,15 @@ class Settled:
             Recipe(
                 recorder.node(hook.hook), _name(hook.hook), hook.file, hook.line,
                 recorder.node(hook.target) if hook.is_eager else None,
+                self.flow.reached(hook.target),
             )
             for hook in hooks
         ]  # fmt: skip
-        self.arming = Arming(recipes, [recorder.node(variable) for variable in self.exports])
+        exports = [recorder.node(variable) for variable in self.exports]
+        self.arming = Arming(recipes, exports, self.site)
         for index, hook in enumerate(hooks):
             hook.register = functools.partial(_register, RunHook(self.arming, index))
         self.loads = [self._without_gradient(load) for load in recorder.loads]
-        self.is_armed = bool(recipes or self.exports)
 
     def _without_gradient(self, load: Any) -> Any:
         """Replace a tensor of the graph by one that no gradient flows through."""
@@ -227,8 +287,10 @@ class Prologue:
     """Comes first in what the frame goes on with: emits the code that makes the run's hooks."""
 
     def __init__(self, settled: Settled, outputs: Sequence[Any]) -> None:
+        flow = settled.flow
         self.settled = settled
-        self.outputs = [output for output in outputs if isinstance(output, TensorVariable)]
+        self.outputs = [output for output in outputs if output.var_name in flow.outputs]
+        settled.arming.outputs = [(1 << flow.outputs[o.var_name], flow.is_used(o)) for o in self.outputs]
 
     def reconstruct(self, codegen: Any) -> None:
         """Emit the call of `arming`, and the stores of what it makes for the frame."""
@@ -374,6 +436,9 @@ def settle(graph: Any, returned: Sequence[VariableBase]) -> Settled | None:
     sot_fallback.check_statements(sir.statements, recorded[0].file, recorded[0].line)
     removed = _removed(sir.statements)
     hooks = [hook for hook in recorded if hook not in removed]
+    if not hooks:
+        sir.statements = [s for s in sir.statements if s not in removed and not isinstance(s, RemoveStatement)]
+        return None
     outside = [*removed, *(hook for hook in hooks if hook.is_eager)]
     sir.statements = [
         s for s in sir.statements if not (isinstance(s, RemoveStatement) or s in outside)

@@ -7,15 +7,18 @@ calls the hook of the run whose backward is being executed.
 
 from __future__ import annotations
 
+import functools
+import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import paddle
 
 from . import bodies, callbacks
-from .errors import HookTypeError
+from .errors import HookTypeError, UnsupportedHookError
 from .registration import HookHandle, Placed, Registration
 from .sot_rebuild import Loaded, Maker
 
@@ -28,6 +31,7 @@ class Recipe:
         node: how it is made.
         name, file, line: the hook's name, and where the user registered it.
         tensor: the load of the eager tensor that it is registered on; None for one in the graph.
+        reached: the outputs of the graph that depend on its tensor, as bits.
     """
 
     node: Any
@@ -35,25 +39,24 @@ class Recipe:
     file: str
     line: int
     tensor: Loaded | None
-
-
-class Armed:
-    """The hooks of one run."""
-
-    def __init__(self, recipes: Sequence[Recipe]) -> None:
-        self.entries = [Registration(None, None, recipe.file, recipe.line) for recipe in recipes]
+    reached: int
 
 
 class Arming:
     """What the replaced frame calls after its graph has run: makes the hooks of the run.
 
     Args:
-        recipes: the hooks.
+        recipes: the hooks that each run makes.
         exports: recipes of what the frame goes on with: handles, and functions that are hooks.
+        site: where the first hook of the graph was registered.
+
+    Attributes:
+        outputs: for each tensor that the graph returns, its bit, and whether the graph itself uses it.
     """
 
-    def __init__(self, recipes: Sequence[Recipe], exports: Sequence[Any]) -> None:
-        self.recipes, self.exports = recipes, exports
+    def __init__(self, recipes: Sequence[Recipe], exports: Sequence[Any], site: str) -> None:
+        self.recipes, self.exports, self._site = recipes, exports, site
+        self.outputs: Sequence[tuple[int, bool]] = ()
         self._current: weakref.ref[Armed] | None = None
 
     def __call__(self, loaded: tuple[Any, ...], outputs: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -66,37 +69,94 @@ class Arming:
         Returns:
             What the exports made.
         """
-        armed = Armed(self.recipes)
-        maker = Maker(dict(enumerate(loaded)), lambda index: HookHandle(armed.entries[index]))
-        for entry, recipe in zip(armed.entries, self.recipes, strict=True):
+        entries = [Registration(None, None, recipe.file, recipe.line) for recipe in self.recipes]
+        handles: dict[int, HookHandle] = {}
+        maker = Maker(
+            dict(enumerate(loaded)),
+            lambda index: handles.setdefault(index, HookHandle(entries[index])),
+        )
+        for entry, recipe in zip(entries, self.recipes, strict=True):
             entry.raw = maker.make(recipe.node)
         exported = tuple(map(maker.make, self.exports))
         maker.finish()
-        for entry, recipe in zip(armed.entries, self.recipes, strict=True):
+        for index, (entry, recipe) in enumerate(zip(entries, self.recipes, strict=True)):
             _check(entry)
             if recipe.tensor is not None:
-                entry.eager_handle = maker.make(recipe.tensor).register_hook(_Delegated(entry))
-        self._announce(armed, outputs)
+                eager = maker.make(recipe.tensor).register_hook(_Delegated(entry))
+                if index in handles:
+                    handles[index].follow(eager)
+        self._announce(Armed(entries), outputs)
         return exported
 
     def hook_of_run(self, index: int) -> Callable[..., Any] | None:
-        """Return a hook of the run whose backward is being executed, None if it was removed."""
+        """Return a hook of the run whose backward is being executed, None if it has nothing to do."""
         armed = self._current() if self._current is not None else None
         if armed is None or armed.entries[index].removed:
             return None
-        return armed.entries[index].raw
+        has_gradient = armed.live & self.recipes[index].reached
+        return armed.entries[index].raw if has_gradient else None
 
-    def _announce(self, armed: Armed, outputs: Sequence[Any]) -> None:
+    def _announce(self, armed: Armed, outputs: Sequence[paddle.Tensor]) -> None:
         """Let the backward of a run know its run: a hook on its outputs lives as long as its graph."""
-        if all(recipe.tensor is not None for recipe in self.recipes):
-            return
 
-        def announce(gradient: paddle.Tensor) -> None:
+        def announce(bit: int, gradient: paddle.Tensor | None) -> None:
             self._current = weakref.ref(armed)
+            armed.live |= 0 if gradient is None else bit
+            if _local.twice:
+                callbacks.abort(self._not_twice())
 
-        for tensor in outputs:
-            if not tensor.stop_gradient:
-                tensor.register_hook(announce)
+        for tensor, (bit, is_used) in zip(outputs, self.outputs, strict=True):
+            tensor.register_hook(functools.partial(announce, bit))
+            if is_used:
+                setattr(tensor, _USED, self._site)
+
+    def _not_twice(self) -> UnsupportedHookError:
+        return UnsupportedHookError(
+            "paddle.grad: create_graph must be False where a compiled function has hooks "
+            f"({self._site}), since Paddle can't differentiate its graph twice; run the function "
+            "eagerly for that"
+        )
+
+
+class Armed:
+    """The hooks of one run.
+
+    Attributes:
+        live: the outputs whose gradient arrived, as bits.
+    """
+
+    def __init__(self, entries: Sequence[Registration]) -> None:
+        self.entries, self.live = entries, 0
+
+
+class _Local(threading.local):
+    twice = False
+
+
+_local = _Local()
+# Marks a tensor that a graph with hooks returned and used itself.
+_USED = "_static_hooks_used_by_graph"
+
+
+@contextmanager
+def differentiating(twice: bool) -> Iterator[None]:
+    """Tell the runs whose backward is executed inside whether it will be differentiated again."""
+    before, _local.twice = _local.twice, twice
+    try:
+        yield
+    finally:
+        _local.twice = before
+
+
+def check_returned(tensor: paddle.Tensor, method: str) -> None:
+    """Refuse to watch the gradient of a tensor from outside where a part of it is inside a graph."""
+    site = getattr(tensor, _USED, None)
+    if site is not None:
+        raise UnsupportedHookError(
+            f"Tensor.{method}: the tensor must not be used or hooked by the compiled function that "
+            f"returned it, but it is (the function has a hook at {site}), so a part of its gradient "
+            "would be missing here; register the hook inside the function"
+        )
 
 
 def _check(entry: Registration) -> None:

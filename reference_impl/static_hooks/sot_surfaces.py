@@ -54,7 +54,8 @@ try:
         analysis_used_names,
         gen_instr,
     )
-    from paddle.jit.sot.symbolic.statement_ir import Statement
+    from paddle.jit.sot.symbolic.statement_ir import Statement, Symbol
+    from paddle.jit.sot.utils import flatten_extend
     from paddle.jit.sot.utils.exceptions import ConditionalFallbackError, FallbackError
 except ImportError as error:
     raise UnknownPaddleError(
@@ -85,6 +86,7 @@ __all__ = [
     "PartialVariable",
     "Statement",
     "StringifiedExpression",
+    "Symbol",
     "TensorFunctionVariable",
     "TensorVariable",
     "Tracker",
@@ -93,6 +95,7 @@ __all__ = [
     "VariableBase",
     "VariableCreator",
     "analysis_used_names",
+    "flatten_extend",
     "gen_instr",
     "inline_for_iter_impl",
     "object_equal_faster_guard",
