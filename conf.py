@@ -42,5 +42,6 @@ html_theme_options = {
     "show_toc_level": 2,
     "use_download_button": False,  # each chapter links to its executed notebook
     "use_fullscreen_button": False,
+    "navbar_persistent": [],  # the theme has its own search field
 }
 copybutton_exclude = ".linenos, .gp, .go"

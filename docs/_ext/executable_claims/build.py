@@ -146,6 +146,7 @@ def judge(app: Sphinx, env: BuildEnvironment) -> Iterable[str]:
     """Give all verdicts, report all that is wrong, and fail the build if anything is."""
     domain = claim_domain(env)
     site = domain.site
+    site.arrange(reading_order(env, app.config.root_doc))
     outcome = site.judge()
     for message in outcome.messages:
         LOGGER.warning(
@@ -162,6 +163,14 @@ def judge(app: Sphinx, env: BuildEnvironment) -> Iterable[str]:
         return []
     domain.data["outcome"] = shown
     return sorted(domain.indexes)
+
+
+def reading_order(env: BuildEnvironment, docname: str) -> list[str]:
+    """Return a page and those below it, in the order in which a reader turns them."""
+    order = [docname]
+    for child in env.toctree_includes.get(docname, ()):
+        order += [name for name in reading_order(env, child) if name not in order]
+    return order
 
 
 def data(app: Sphinx) -> dict[str, Any]:

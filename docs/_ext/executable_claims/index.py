@@ -73,25 +73,25 @@ class ResolveIndex(SphinxPostTransform):
         return f"<label>{escape(self.word(title))}{select}</label>"
 
     def _table(self, decisions: list[Decision]) -> nodes.table:
-        titles = ("Claim", "Kind", "Verdict", "Sentence", "Chapter")
+        titles = ("Claim", "Kind", "Verdict", "Chapter")
         rows = [
             row(
-                nodes.paragraph("", "", self._link(decision.claim.slug)),
+                self._claim(decision),
                 self.word(decision.claim.kind.value),
                 self.word(decision.verdict.value),
-                self._sentence(decision),
                 self._chapter(decision),
                 name=f"claim-{decision.verdict.value}",
             )
             for decision in decisions
         ]
-        return table(list(map(self.word, titles)), rows, "claim-index", (3, 1, 1, 5, 2))
+        return table(list(map(self.word, titles)), rows, "claim-index", (6, 1, 1, 2))
 
     def _chapter(self, decision: Decision) -> str:
         return str(self.env.titles[decision.claim.docname].astext())
 
-    def _link(self, slug: str) -> addnodes.pending_xref:
-        return claim_link(slug, self.env.docname)
+    def _claim(self, decision: Decision) -> nodes.container:
+        link = nodes.paragraph("", "", claim_link(decision.claim.slug, self.env.docname))
+        return nodes.container("", link, self._sentence(decision))
 
     def _sentence(self, decision: Decision) -> nodes.Node:
         """Return the sentence as its own page shows it: with markup, in the build's language."""

@@ -21,7 +21,7 @@ from .remarks import remarks
 from .store import Execution, prune, read_result, result_path, write_result
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from myst_parser.config.main import MdParserConfig
 
@@ -70,6 +70,12 @@ class Site:
             for path in sorted(paths.values())
             if path.suffix == ".ipynb"
         ]
+
+    def arrange(self, order: Sequence[str]) -> None:
+        """Put the pages in an order; those that it does not name come last."""
+        place = {docname: number for number, docname in enumerate(order)}
+        names = sorted(self.pages, key=lambda name: (place.get(name, len(place)), name))
+        self.pages = {name: self.pages[name] for name in names}
 
     @property
     def claims(self) -> dict[str, Claim]:

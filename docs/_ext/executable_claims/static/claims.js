@@ -18,7 +18,7 @@ function enableFilter(form) {
   const search = form.querySelector("input");
   const shown = form.querySelector("output");
   const text = (row, column) => row.cells[column].textContent.trim();
-  const columns = [1, 2, 4]; // kind, verdict, chapter: in the order of the choices
+  const columns = [1, 2, 3]; // kind, verdict, chapter: in the order of the choices
   const matches = (row) =>
     choices.every((choice, at) => !choice.selectedIndex || text(row, columns[at]) === choice.value) &&
     row.textContent.toLowerCase().includes(search.value.trim().toLowerCase());
