@@ -51,6 +51,7 @@ class Walk:
         self.copy_map = arguments["control_flow_value_to_copyvalue_map"]
         self.token: Value | None = outer.token if outer else None
         self.ordered = False
+        self.outputs = list(self.state.value_to_valuegrad.keys())
         self.fired: set[Registration] = set()
         self.hooked = ValueDict(default_factory=list)
         for entry in registry.active():
@@ -233,7 +234,7 @@ def around_inverse_sort_op(original: Callable[..., Any]) -> Callable[..., Any]:
             walks[-1].ordered = True
             entries = walks[-1].registry.active()
             if not all(walks[-1].placed(entry).decision.traced for entry in entries):
-                return eager_order(list(operations))
+                return eager_order(list(operations), walks[-1].outputs)
         return original(operations)
 
     return inverse_sort_op

@@ -11,19 +11,22 @@ Source: PaddlePaddle/Paddle paddle/fluid/eager/backward.cc `RunBackward`, 3.3.1.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from .surfaces import Operation, get_real_op_inputs, is_fake_value
+from .surfaces import Operation, Value, get_real_op_inputs, is_fake_value
 
 # What PIR inserts between an operation and a list of tensors; eager mode has no node for them.
 _PLUMBING = ("builtin.combine", "builtin.split")
 
 
-def eager_order(operations: Sequence[Operation]) -> list[Operation]:
+def eager_order(
+    operations: Sequence[Operation], outputs: Iterable[Value] = ()
+) -> list[Operation]:
     """Sort forward operations in the order in which eager mode would reach them in backward.
 
     Args:
         operations: the operations of one block, in the order of the program.
+        outputs: the values that backward starts from, in the order in which their gradients arrive.
 
     Returns:
         The same operations; each after all of its consumers.
@@ -34,18 +37,21 @@ def eager_order(operations: Sequence[Operation]) -> list[Operation]:
     for sources in producers.values():
         for source in sources:
             waiting[source] += 1
-    queue = deque(op for op in reversed(operations) if waiting[op] == 0)
+    starts = dict.fromkeys([*(value.get_defining_op() for value in outputs), *operations])
+    queue = deque(op for op in starts if waiting.get(op) == 0)
     order: list[Operation] = []
-    while queue:
-        op = queue.popleft()
+
+    def serve(op: Operation) -> None:
         order.append(op)
         for source in producers[op]:
             waiting[source] -= 1
-            if waiting[source] == 0:
-                if source.name() in _PLUMBING:
-                    queue.appendleft(source)
-                else:
-                    queue.append(source)
+            if waiting[source] == 0 and source.name() in _PLUMBING:
+                serve(source)
+            elif waiting[source] == 0:
+                queue.append(source)
+
+    while queue:
+        serve(queue.popleft())
     return order
 
 

@@ -168,7 +168,7 @@ def accepts_stopped_tensors() -> Replacements:
 
 @mutant("Effects of hooks on different tensors happen in the order of the static builder.")
 def builders_order() -> Replacements:
-    yield firing, "eager_order", backward_utils.inverse_sort_op
+    yield firing, "eager_order", lambda operations, _: backward_utils.inverse_sort_op(operations)
 
 
 @mutant("paddle.grad inside the function does not run hooks.")
