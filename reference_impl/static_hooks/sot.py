@@ -1,8 +1,8 @@
 """Hooks in SOT, Paddle's default mode, without a graph break: what changes in SOT itself.
 
-SOT simulates the bytecode of a frame, records tensor operations as statements, and compiles these to
-one graph. `register_hook` used to break the graph; here it is recorded. `sot_graph` says what becomes
-of the record, `sot_fallback` which frames run eagerly as before, and why.
+SOT simulates the bytecode of a frame, records tensor operations as statements, and compiles these
+to one graph. `register_hook` used to break the graph; here it is recorded (`sot_recording`).
+`sot_settling` says what becomes of the record, `sot_fallback` which frames run eagerly as before.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import paddle
 from paddle.base import core
 
-from . import sot_fallback, sot_graph, sot_runs
+from . import sot_fallback, sot_recording, sot_runs, sot_settling
 from .patching import Patch
 from .sot_rebuild import FRAME, MadePartialVariable
 from .sot_surfaces import (
@@ -41,14 +41,14 @@ def _record_hooks(original: Callable[..., Any]) -> Callable[..., Any]:
     def call_function(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         if self.method_name != "register_hook" or not isinstance(args[0], TensorVariable):
             return original(self, *args, **kwargs)
-        return sot_graph.record(self.graph, *args, **kwargs)
+        return sot_recording.record(self.graph, *args, **kwargs)
 
     return call_function
 
 
 def _settle_hooks(original: Callable[..., Any]) -> Callable[..., Any]:
     def compile_graph(self: Any, *ret_vars: VariableBase) -> Any:
-        settled = sot_graph.settle(self, ret_vars)
+        settled = sot_settling.settle(self, ret_vars)
         if settled is None:
             return original(self, *ret_vars)
         setattr(self, _SETTLED, settled)
@@ -63,7 +63,7 @@ def _make_hooks(original: Callable[..., Any]) -> Callable[..., Any]:
         if settled is not None:
             # What comes first among the variables to reconstruct is reconstructed right after the
             # call of the graph.
-            first = sot_graph.Prologue(settled, compile_graph_result[1][3])
+            first = sot_settling.Prologue(settled, compile_graph_result[1][3])
             ret_vars = [first, *ret_vars]
         original(self, compile_graph_result, ret_vars)
 
@@ -147,6 +147,11 @@ def _note_create_graph(original: Callable[..., Any]) -> Callable[..., Any]:
 _EXECUTOR = "python/paddle/jit/sot/opcode_translator/executor/"
 _FRAME = _EXECUTOR + "opcode_executor.py::OpcodeExecutor."
 
+
+def _constant(replacement: Any) -> Callable[[Any], Any]:
+    return lambda original: replacement
+
+
 _GUARDS = {
     "make_stringified_guard": object_equal_stringified_guard,
     "make_faster_guard": object_equal_faster_guard,
@@ -182,7 +187,7 @@ PATCHES: list[Patch] = [
     ),
     *(
         Patch(
-            kind, guard, lambda _, by_value=by_value: by_value, ("self",),
+            kind, guard, _constant(by_value), ("self",),
             f"{_EXECUTOR}variables/callable.py::{kind.__name__}.{guard}",
             "Compare objects: the guard of today compares with a `repr`, which no code can be.",
         )

@@ -1,21 +1,20 @@
 """When a frame with hooks must run eagerly, as it does in Paddle today, and why.
 
 A graph that is right without hooks may be wrong with them, or was wrong all along and spared only
-because a hook made the frame run eagerly. Such a frame, with everything that it calls, runs eagerly;
-`REASONS` keeps the last few explanations.
+because a hook made the frame run eagerly. Such a frame, with everything that it calls, runs
+eagerly; `REASONS` keeps the last few explanations.
 """
 
 from __future__ import annotations
 
 import types
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
 import paddle
 from paddle.utils import flatten
 
-from .source import nested
 from .sot_surfaces import (
     CellVariable,
     ConditionalFallbackError,
@@ -31,6 +30,7 @@ from .sot_surfaces import (
     VariableBase,
     analysis_used_names,
 )
+from .source import nested
 
 REASONS: deque[str] = deque(maxlen=20)
 _REGISTER = "register_hook"
@@ -117,7 +117,8 @@ def _may_register(found: Any, seen: set[Any]) -> bool:
     if isinstance(found, type):
         return any(_may_register(m, seen) for base in found.__mro__ for m in vars(base).values())
     names = _names(found.__code__)
-    return _REGISTER in names or any(_may_register(f, seen) for f in _find(names, found.__globals__))
+    reached = _find(names, found.__globals__)
+    return _REGISTER in names or any(_may_register(item, seen) for item in reached)
 
 
 def _names(code: types.CodeType) -> set[str]:
@@ -217,8 +218,9 @@ def in_hooked_frame() -> bool:
 def is_loop_simulated(executor: Any) -> bool:
     """Tell whether a loop is simulated in place: the way of Paddle's can't have closures."""
     iterator = executor.stack.top
-    is_known = isinstance(iterator, IterVariable)
-    return is_known and not isinstance(iterator, UserDefinedIterVariable) and _has_closures(executor)
+    if not isinstance(iterator, IterVariable) or isinstance(iterator, UserDefinedIterVariable):
+        return False
+    return _has_closures(executor)
 
 
 def _has_closures(executor: Any) -> bool:

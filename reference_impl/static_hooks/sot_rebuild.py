@@ -1,9 +1,10 @@
 """Make anew, at each run, the hooks that a frame makes: SOT has replaced the frame by a graph.
 
-SOT simulates a frame's bytecode. A function defined in the frame exists only in the simulation, with
-variables of the simulation in its cells. `Recorder` turns such a hook into a small recipe and a list
-of what the frame can load; `Maker` makes the real hook from them: real functions with real cells,
-shared where the frame shares them, and the very cells of outer functions where the hook reaches these.
+SOT simulates a frame's bytecode. A function defined in the frame exists only in the simulation,
+with variables of the simulation in its cells. `Recorder` turns such a hook into a small recipe and
+a list of what the frame can load; `Maker` makes the real hook from them: real functions with real
+cells, shared where the frame shares them, and the very cells of outer functions where the hook
+reaches these.
 """
 
 from __future__ import annotations
@@ -209,7 +210,7 @@ class Recorder:
         return self._nodes[cell.id]
 
     def _outer_cell(self, name: str, frame: Any) -> Loaded | None:
-        """Return the load of a cell that outlives the frame, None if the cell is the frame's own."""
+        """Return the load of a cell that outlives the frame, None for a cell of the frame's own."""
         if name in frame.code.co_cellvars:
             return None
         simulated = getattr(frame.globals, "fn", None)
@@ -228,7 +229,7 @@ def is_defined(function: UserDefinedFunctionVariable) -> bool:
 
 def _is_plain(kind: type) -> bool:
     """Tell whether an object is no more than its class and its attributes."""
-    return kind.__new__ is object.__new__ and kind.__setattr__ is object.__setattr__
+    return all(getattr(kind, name) is getattr(object, name) for name in ("__new__", "__setattr__"))
 
 
 class Maker:
@@ -262,7 +263,7 @@ class Maker:
         if isinstance(node, Cell):
             return types.CellType()
         if isinstance(node, Instance):
-            return node.kind.__new__(node.kind)
+            return object.__new__(node.kind)
         cells = tuple(map(self.make, node.cells))
         function = types.FunctionType(node.code, node.globals, node.code.co_name, None, cells)
         function.__dict__.update(node.attributes)

@@ -1,8 +1,8 @@
 """What each run of a frame that SOT has replaced does for its hooks.
 
-A hook that is called back is made anew by each run, as it would be in eager mode, so it sees the lists,
-counters and attributes of its own run. The graph is one for all runs: in it stands a `RunHook`, which
-calls the hook of the run whose backward is being executed.
+A hook that is called back is made anew by each run, as it would be in eager mode, so it sees the
+lists, counters and attributes of its own run. The graph is one for all runs: in it stands a
+`RunHook`, which calls the hook of the run whose backward is being executed.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Arming:
         site: where the first hook of the graph was registered.
 
     Attributes:
-        outputs: for each tensor that the graph returns, its bit, and whether the graph itself uses it.
+        outputs: for each tensor that the graph returns, its bit, and whether the graph uses it.
     """
 
     def __init__(self, recipes: Sequence[Recipe], exports: Sequence[Any], site: str) -> None:
@@ -69,7 +69,7 @@ class Arming:
         Returns:
             What the exports made.
         """
-        entries = [Registration(None, None, recipe.file, recipe.line) for recipe in self.recipes]
+        entries = [Registration(None, _unmade, recipe.file, recipe.line) for recipe in self.recipes]
         handles: dict[int, HookHandle] = {}
         maker = Maker(
             dict(enumerate(loaded)),
@@ -89,7 +89,7 @@ class Arming:
         return exported
 
     def hook_of_run(self, index: int) -> Callable[..., Any] | None:
-        """Return a hook of the run whose backward is being executed, None if it has nothing to do."""
+        """Return a hook of the run whose backward is executed, None if it has nothing to do."""
         armed = self._current() if self._current is not None else None
         if armed is None or armed.entries[index].removed:
             return None
@@ -97,12 +97,12 @@ class Arming:
         return armed.entries[index].raw if has_gradient else None
 
     def _announce(self, armed: Armed, outputs: Sequence[paddle.Tensor]) -> None:
-        """Let the backward of a run know its run: a hook on its outputs lives as long as its graph."""
+        """Let a backward know its run: a hook on the outputs lives as long as their graph."""
 
         def announce(bit: int, gradient: paddle.Tensor | None) -> None:
             self._current = weakref.ref(armed)
             armed.live |= 0 if gradient is None else bit
-            if _local.twice:
+            if _local.is_differentiated_again:
                 callbacks.abort(self._not_twice())
 
         for tensor, (bit, is_used) in zip(outputs, self.outputs, strict=True):
@@ -130,7 +130,7 @@ class Armed:
 
 
 class _Local(threading.local):
-    twice = False
+    is_differentiated_again = False
 
 
 _local = _Local()
@@ -141,22 +141,27 @@ _USED = "_static_hooks_used_by_graph"
 @contextmanager
 def differentiating(twice: bool) -> Iterator[None]:
     """Tell the runs whose backward is executed inside whether it will be differentiated again."""
-    before, _local.twice = _local.twice, twice
+    before = _local.is_differentiated_again
+    _local.is_differentiated_again = twice
     try:
         yield
     finally:
-        _local.twice = before
+        _local.is_differentiated_again = before
 
 
 def check_returned(tensor: paddle.Tensor, method: str) -> None:
-    """Refuse to watch the gradient of a tensor from outside where a part of it is inside a graph."""
+    """Refuse to watch a gradient from outside where a part of it stays inside a graph."""
     site = getattr(tensor, _USED, None)
     if site is not None:
         raise UnsupportedHookError(
             f"Tensor.{method}: the tensor must not be used or hooked by the compiled function that "
-            f"returned it, but it is (the function has a hook at {site}), so a part of its gradient "
-            "would be missing here; register the hook inside the function"
+            f"returned it, but it is (the function has a hook at {site}), so a part of its "
+            "gradient would be missing here; register the hook inside the function"
         )
+
+
+def _unmade(gradient: paddle.Tensor) -> None:
+    """Stand for a hook until its recipe is made."""
 
 
 def _check(entry: Registration) -> None:
@@ -177,6 +182,7 @@ class RunHook:
         bodies.callback(self)
 
     def __call__(self, gradient: paddle.Tensor) -> Any:
+        """Call the hook of the run."""
         hook = self._arming.hook_of_run(self._index)
         return None if hook is None else hook(gradient)
 

@@ -1,198 +1,50 @@
-"""Hooks of a simulated frame: recorded as statements, settled when the frame is complete.
+"""What becomes of the hooks of a simulated frame, settled when its graph is complete.
 
-`register_hook` is one more statement of those that SOT records. When the statements are traced, it
-registers a hook on the traced value, and the rest of the package does its work. Which hook that is, is
-settled when the graph is complete and every variable of the frame has its last value:
+By then every variable of the frame has its last value, which is what a hook's body will see.
 
-- a body of tensor operations alone is registered as it is, with the frame's values in its cells;
-- any other hook is made anew at each run (`sot_runs`), and the graph calls the one of its run;
-- a hook on a tensor that came from outside is registered on that eager tensor at each run.
+- A body of tensor operations alone is registered as it is, with the frame's values in its cells.
+- Any other hook is made anew at each run (`sot_runs`), and the graph calls the one of its run.
+- A hook on a tensor that came from outside is registered on that eager tensor at each run.
 """
 
 from __future__ import annotations
 
 import functools
-import operator
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from . import bodies, sot_fallback
-from .registration import HookHandle
+from .sot_flow import Flow, differentiable, escaping
 from .sot_rebuild import (
     Function,
     Handle,
     Loaded,
-    Maker,
     MadePartialVariable,
+    Maker,
     Recorder,
     is_defined,
 )
+from .sot_recording import (
+    FillStatement,
+    HandleVariable,
+    HookStatement,
+    RemoveStatement,
+    removed_in,
+)
 from .sot_runs import Arming, Recipe, RunHook
 from .sot_surfaces import (
-    CallableVariable,
     ConstantVariable,
     ContainerVariable,
-    DummyTracker,
-    GlobalVariable,
     MethodVariable,
     ModuleVariable,
-    MutationDel,
     PaddleApiVariable,
-    Statement,
-    Symbol,
     TensorVariable,
     UserDefinedFunctionVariable,
     VariableBase,
     VariableCreator,
-    flatten_extend,
     record_symbols,
 )
-
-
-class HookStatement(Statement):
-    """`register_hook`, as recorded.
-
-    Attributes:
-        target, hook: variables of the simulation.
-        register: registers on a traced value what the hook was settled to be.
-    """
-
-    def __init__(self, graph: Any, target: TensorVariable, hook: VariableBase) -> None:
-        contexts = list(graph.sir_builder._current_statement_ctxs)
-        super().__init__("api", "register_hook", [[target.get_symbol()], {}], [None], contexts, [])
-        self.target, self.hook = target, hook
-        self.file, self.line = sot_fallback.site()
-        self.register: Callable[[Any], Any] | None = None
-
-    @property
-    def is_eager(self) -> bool:
-        """Tell whether the tensor comes from outside the frame."""
-        return self.target.tracker.is_traceable()
-
-    def api(self, value: Any) -> None:
-        """Register the hook on a traced value."""
-        if value.stop_gradient:  # made under `no_grad`, which the simulation does not see
-            sot_fallback.fall_back("its tensor stops gradients", self.file, self.line)
-        entry = self.register(value)._registration
-        entry.file, entry.line = self.file, self.line
-
-
-class RemoveStatement(Statement):
-    """`handle.remove()`, as recorded; gone before anything is traced."""
-
-    def __init__(self, removed: HookStatement) -> None:
-        super().__init__("api", "remove", [[], {}], [], [], [])
-        self.removed = removed
-
-
-class FillStatement(Statement):
-    """The last statement: gives traced hooks the frame's values, which are all known by then."""
-
-    def __init__(self, tensors: Sequence[TensorVariable], fill: Callable[..., None]) -> None:
-        inputs = [[tensor.get_symbol() for tensor in tensors], {}]
-        super().__init__("api", "fill_hooks", inputs, [None], [], [])
-        self.api = fill
-
-
-class HandleVariable(VariableBase):
-    """What `register_hook` returns in a simulated frame."""
-
-    def __init__(self, graph: Any, statement: HookStatement) -> None:
-        super().__init__(graph, DummyTracker([]))
-        self.statement = statement
-
-    def get_py_type(self) -> type:
-        return HookHandle
-
-    def get_py_value(self, allow_tensor: bool = False) -> Any:
-        return self.statement
-
-    def getattr(self, name: str, default: Any = None) -> Any:
-        if name == "remove":
-            return RemoveVariable(self.graph, self.statement)
-        return super().getattr(name, default)
-
-    def _reconstruct(self, codegen: Any) -> None:
-        at = self.statement.file, self.statement.line
-        sot_fallback.fall_back("its handle leaves the function in a way that is not known", *at)
-
-
-class RemoveVariable(CallableVariable):
-    """The method `remove` of a handle."""
-
-    def __init__(self, graph: Any, statement: HookStatement) -> None:
-        super().__init__(graph, DummyTracker([]))
-        self.statement = statement
-
-    def call_function(self) -> VariableBase:
-        statements = self.graph.sir_builder.current_sir.statements
-        is_registered = self.statement not in _removed(statements)
-        statements.append(RemoveStatement(self.statement))
-        return ConstantVariable.wrap_literal(is_registered, self.graph)
-
-
-def _removed(statements: Sequence[Statement]) -> list[HookStatement]:
-    return [s.removed for s in statements if isinstance(s, RemoveStatement)]
-
-
-def record(graph: Any, target: TensorVariable, hook: VariableBase) -> HandleVariable:
-    """Record one `register_hook` of a simulated frame."""
-    sot_fallback.check_target(graph, target)
-    statement = HookStatement(graph, target, hook)
-    graph.sir_builder.current_sir.add_statement(statement)
-    return HandleVariable(graph, statement)
-
-
-class Flow:
-    """Which of the tensors that a graph returns depend on a tensor in it.
-
-    Args:
-        statements: those of the graph.
-        outputs: the tensors that it returns and that gradients come back through.
-    """
-
-    def __init__(self, statements: Sequence[Statement], outputs: Sequence[TensorVariable]) -> None:
-        self.outputs = {output.var_name: index for index, output in enumerate(outputs)}
-        self._hooked: set[str] = set()
-        self._reached = {name: 1 << index for name, index in self.outputs.items()}
-        for statement in reversed(statements):
-            names = [item.name for item in flatten_extend(statement.inputs) if _is_symbol(item)]
-            if isinstance(statement, HookStatement):
-                self._hooked.update(names)
-                continue
-            results = [item.name for item in flatten_extend(statement.outputs) if _is_symbol(item)]
-            reached = functools.reduce(operator.or_, map(self._of, results), 0)
-            self._reached.update({name: self._of(name) | reached for name in names})
-
-    def _of(self, name: str) -> int:
-        return self._reached.get(name, 0)
-
-    def reached(self, tensor: TensorVariable) -> int:
-        """Return the outputs that depend on a tensor, as the bits of a number."""
-        return self._of(tensor.var_name)
-
-    def is_partial(self, tensor: TensorVariable) -> bool:
-        """Tell whether the gradient of some outputs alone would not reach a tensor."""
-        return self.reached(tensor) != (1 << len(self.outputs)) - 1
-
-    def is_used(self, output: TensorVariable) -> bool:
-        """Tell whether a part of the gradient of an output is inside the graph, or a hook on it."""
-        own = 1 << self.outputs[output.var_name]
-        return output.var_name in self._hooked or bool(self.reached(output) & ~own)
-
-
-def _is_symbol(item: Any) -> bool:
-    return isinstance(item, Symbol)
-
-
-def _differentiable(graph: Any, escaping: Sequence[VariableBase]) -> list[TensorVariable]:
-    """List the tensors that a graph returns and that gradients come back through."""
-    return [
-        tensor for tensor in graph._find_tensor_outputs(escaping)
-        if isinstance(tensor, TensorVariable)
-        and not tensor.meta.is_null() and not tensor.meta.unwrap_unsafe().stop_gradient
-    ]  # fmt: skip
 
 
 class Settled:
@@ -213,7 +65,7 @@ class Settled:
         self, graph: Any, hooks: Sequence[HookStatement], escaping: Sequence[VariableBase]
     ) -> None:
         self.graph, self.site = graph, f"{hooks[0].file}:{hooks[0].line}"
-        self.flow = Flow(graph.sir_builder.current_sir.statements, _differentiable(graph, escaping))
+        self.flow = Flow(graph.sir_builder.current_sir.statements, differentiable(graph, escaping))
         self.exports = [variable for variable in escaping if _is_made_here(variable)]
         kept = _reached_handles([*(hook.hook for hook in hooks), *self.exports])
         traced = [
@@ -222,7 +74,7 @@ class Settled:
             and _is_traced(hook)
         ]  # fmt: skip
         self._settle_traced(traced)
-        self._settle_others([hook for hook in hooks if hook not in traced])
+        self._settle_others([hook for hook in hooks if hook not in set(traced)])
 
     def _settle_traced(self, hooks: Sequence[HookStatement]) -> None:
         """Register bodies of tensor operations as they are; fill their cells at the end."""
@@ -290,7 +142,9 @@ class Prologue:
         flow = settled.flow
         self.settled = settled
         self.outputs = [output for output in outputs if output.var_name in flow.outputs]
-        settled.arming.outputs = [(1 << flow.outputs[o.var_name], flow.is_used(o)) for o in self.outputs]
+        settled.arming.outputs = [
+            (1 << flow.outputs[output.var_name], flow.is_used(output)) for output in self.outputs
+        ]
 
     def reconstruct(self, codegen: Any) -> None:
         """Emit the call of `arming`, and the stores of what it makes for the frame."""
@@ -316,7 +170,7 @@ def _store(codegen: Any, variable: VariableBase) -> None:
     """Store what is on the stack as `variable`; from now on the frame loads it from there."""
     name = f"___static_hooks_{variable.id}"
     codegen.gen_store_fast(name)
-    variable.reconstruct = lambda codegen, **_: codegen.gen_load_fast(name)
+    variable.__dict__["reconstruct"] = lambda codegen, **_: codegen.gen_load_fast(name)
 
 
 def _register(hook: Any, value: Any) -> Any:
@@ -334,14 +188,14 @@ def _handle(variable: VariableBase, hooks: Sequence[HookStatement]) -> Handle | 
     return Handle(hooks.index(statement))
 
 
-def _reached_handles(variables: Sequence[VariableBase]) -> list[HookStatement]:
-    """List the hooks whose handle outlives the frame: it may remove them later."""
-    found: list[HookStatement] = []
+def _reached_handles(variables: Sequence[VariableBase]) -> set[HookStatement]:
+    """Find the hooks whose handle outlives the frame: it may remove them later."""
+    found: set[HookStatement] = set()
 
     def handle_of(variable: VariableBase) -> Handle | None:
         if not isinstance(variable, HandleVariable):
             return None
-        found.append(variable.statement)
+        found.add(variable.statement)
         return Handle(0)
 
     recorder = Recorder(handle_of)
@@ -394,29 +248,15 @@ def _stand_in(load: Any) -> Any:
     if isinstance(load, TensorVariable) and not load.meta.is_null():
         return VariableCreator().get_variable(load.meta)
     if isinstance(load, (ConstantVariable, ModuleVariable, PaddleApiVariable)):
-        return load.get_py_value()
+        return load.value
     return object() if isinstance(load, VariableBase) else types.CellType(object())
 
 
 def _name(hook: VariableBase) -> str:
-    if isinstance(hook, (UserDefinedFunctionVariable, MethodVariable)):
-        function = hook.fn if isinstance(hook, MethodVariable) else hook
-        return function.value.__qualname__
-    return getattr(hook.get_py_type(), "__qualname__", "hook")
-
-
-def _escaping(graph: Any, returned: Sequence[VariableBase]) -> Iterator[VariableBase]:
-    """Yield what outlives the graph: what the frame goes on with, and its side effects."""
-    for variable in returned:
-        yield from variable.flatten_inner_vars()
-    for variable in graph.side_effects.proxy_variables:
-        if isinstance(variable, ContainerVariable):
-            yield from variable.flatten_inner_vars()
-        else:
-            proxy = variable.proxy if isinstance(variable, GlobalVariable) else variable.attr_proxy
-            for mutation in proxy.records:
-                if not isinstance(mutation, MutationDel):
-                    yield from mutation.value.flatten_inner_vars()
+    function = hook.fn if isinstance(hook, MethodVariable) else hook
+    if isinstance(function, UserDefinedFunctionVariable):
+        return str(function.value.__qualname__)
+    return str(hook.get_py_type().__qualname__)
 
 
 def settle(graph: Any, returned: Sequence[VariableBase]) -> Settled | None:
@@ -434,16 +274,15 @@ def settle(graph: Any, returned: Sequence[VariableBase]) -> Settled | None:
     if not recorded:
         return None
     sot_fallback.check_statements(sir.statements, recorded[0].file, recorded[0].line)
-    removed = _removed(sir.statements)
+    removed = removed_in(sir.statements)
     hooks = [hook for hook in recorded if hook not in removed]
-    if not hooks:
-        sir.statements = [s for s in sir.statements if s not in removed and not isinstance(s, RemoveStatement)]
-        return None
-    outside = [*removed, *(hook for hook in hooks if hook.is_eager)]
+    outside = removed.union(hook for hook in hooks if hook.is_eager)
     sir.statements = [
         s for s in sir.statements if not (isinstance(s, RemoveStatement) or s in outside)
     ]
-    settled = Settled(graph, hooks, list(_escaping(graph, returned)))
+    if not hooks:
+        return None
+    settled = Settled(graph, hooks, list(dict.fromkeys(escaping(graph, returned))))
     for hook in recorded:  # the statements live as long as the process
         del hook.target, hook.hook
     return settled
