@@ -142,7 +142,8 @@ def _facts(first: Run, other: Run) -> Iterator[tuple[str, Any, Any]]:
         yield f"output {index}", *pair
     for name in {**first.gradients, **other.gradients}:
         yield f"gradient of {name}", first.gradients.get(name), other.gradients.get(name)
-    yield "calls", first.calls, other.calls
+    if first.calls is not None and other.calls is not None:
+        yield "calls", first.calls, other.calls
     yield "log", first.log, other.log
 
 

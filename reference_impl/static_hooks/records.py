@@ -43,7 +43,7 @@ class Run:
         gradients: Accumulated over the rounds, by name: "x0" is the first input; a Layer's
             parameters have their structured names. None where no gradient arrived.
         calls: The hook calls in order: the hook's name and the gradient that it was given,
-            flattened, to six significant digits.
+            flattened, to six significant digits. None where the hooks run but can't be watched.
         log: What was appended to the function's parameter `log`.
         error: Type and first line of the exception that ended the run, or None.
         graphs: How many graphs SOT compiled over all rounds; None in other modes.
@@ -64,8 +64,9 @@ def array_of(tensor: paddle.Tensor) -> Array:
     """Copy a tensor's contents; rows of a sparse gradient are added up into a dense array."""
     dtype = dtype_of(tensor)
     if tensor.is_selected_rows():
-        values = np.zeros(tensor.shape, np.float32)
-        np.add.at(values, tensor.rows(), tensor.numpy())  # a row may come several times
+        rows = tensor.get_selected_rows()
+        values = np.zeros((rows.height(), *tensor.shape[1:]), np.float32)
+        np.add.at(values, rows.rows(), tensor.numpy())  # a row may come several times
         return Array(values, dtype)
     wide = tensor.astype("float32") if dtype == "bfloat16" else tensor
     return Array(wide.detach().numpy().copy(), dtype)

@@ -75,10 +75,13 @@ class Runner:
         with self._counted() as graphs:
             found = self._once()
         with self._counted(), observed(calls, static=self.mode != "eager"):
-            watched = self._once()
-        if "error" in watched and "error" not in found:  # watching must not change what happens
-            found["error"] = f"while watched: {watched['error']}"
-        return Run(self.mode, **found, calls=calls, **graphs)
+            watched = self._once().get("error")
+        if "error" not in found and watched:
+            # Watching calls back, and a callback that has to be differentiated is refused.
+            if not watched.startswith("UnsupportedHookError"):
+                found["error"] = f"while watched: {watched}"
+            found["calls"] = None
+        return Run(self.mode, **{"calls": calls, **found, **graphs})
 
     def _counted(self) -> AbstractContextManager[dict[str, Any]]:
         return compiling() if self.mode == "sot" else nullcontext({})
@@ -145,11 +148,26 @@ class Runner:
             feed = {name: x.numpy() for name, x in eager.items()}
             fetch = [*outputs, *named.values()]
             rounds = [executor.run(feed=feed, fetch_list=fetch) for _ in range(self.rounds)]
-        count = len(outputs)
-        found["outputs"] = tuple(map(Array, rounds[-1][:count], map(dtype_of, outputs)))
-        sums = [sum(of_rounds) for of_rounds in list(zip(*rounds, strict=True))[count:]]
-        arrays = dict(zip(named, map(Array, sums, map(dtype_of, named.values())), strict=True))
-        found["gradients"] = {name: arrays.get(name) for name in leaves}
+        fetched = [
+            [
+                _fetched(values, dtype_of(value))
+                for values, value in zip(of_round, fetch, strict=True)
+            ]
+            for of_round in rounds
+        ]
+        found["outputs"] = tuple(fetched[-1][: len(outputs)])
+        sums = dict(zip(named, map(_sum, *(row[len(outputs) :] for row in fetched)), strict=True))
+        found["gradients"] = {name: sums.get(name) for name in leaves}
+
+
+def _fetched(values: np.ndarray[Any, Any], dtype: str) -> Array:
+    if dtype == "bfloat16":  # fetched as its bits, the upper half of a float32
+        values = (values.astype(np.uint32) << 16).view(np.float32)
+    return Array(values, dtype)
+
+
+def _sum(*rounds: Array) -> Array:
+    return Array(np.sum([array.values for array in rounds], axis=0), rounds[0].dtype)
 
 
 def _data(name: str, like: paddle.Tensor) -> paddle.pir.Value:
