@@ -17,6 +17,7 @@ import paddle
 from . import callbacks, captures, registration
 from .registration import Placed, Registration, Run
 from .surfaces import (
+    FAKE_VALUE_NAME,
     PartialProgramLayer,
     RunnableProgram,
     Value,
@@ -129,7 +130,7 @@ def with_extra_outputs(layer: PartialProgramLayer, runnable: RunnableProgram) ->
 
 def run(
     layer: PartialProgramLayer,
-    execute: Callable[[], list[Any]],
+    execute: Callable[[Sequence[paddle.Tensor], Sequence[paddle.Tensor]], list[Any]],
     inputs: Sequence[paddle.Tensor],
     parameters: Sequence[paddle.Tensor],
     arguments: Any,
@@ -138,14 +139,14 @@ def run(
 
     Args:
         layer: the traced function.
-        execute: runs it, and returns the program's outputs.
+        execute: runs it on inputs and parameters, and returns the program's outputs.
         inputs: the eager tensors that were passed to this run.
         parameters: the eager parameters that the program uses.
         arguments: the nest of arguments that the caller passed.
     """
     plan = plan_of(layer)
     if not plan.delegations and not plan.per_run:
-        return execute()
+        return execute(inputs, parameters)
     this = Run(captures.containers_in(arguments))
     late = _Captured()
     for delegation in plan.delegations:
@@ -154,7 +155,10 @@ def run(
         handle = delegation.registration.kept_handle()
         if handle is not None:
             handle.follow(eager)
-    results = execute()
+    if plan.delegations and layer.training:
+        inputs = _reached(inputs, layer.program.x_grad_names)
+        parameters = _reached(parameters, layer.program.p_grad_names)
+    results = execute(inputs, parameters)
     if layer.training and plan.captured:
         # Detached: a hook that held the graph would keep it, and itself, alive for ever.
         late.tensors = [tensor.detach() for tensor in results[len(results) - len(plan.captured) :]]
@@ -162,6 +166,12 @@ def run(
     if plan.per_run:
         _announce(this, layer, plan, results)
     return results
+
+
+def _reached(tensors: Sequence[paddle.Tensor], gradients: Sequence[str]) -> list[paddle.Tensor]:
+    """Detach what no gradient reaches: Paddle would give it zeros, and call its hooks."""
+    pairs = zip(tensors, gradients, strict=True)
+    return [tensor.detach() if name == FAKE_VALUE_NAME else tensor for tensor, name in pairs]
 
 
 class _Captured:

@@ -111,7 +111,7 @@ def _remember_arguments(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _run(original: Callable[..., Any]) -> Callable[..., Any]:
     def call_run_impl_with_hook(self: Any, inputs: Any, parameters: Any, attrs: Any) -> Any:
-        def execute() -> Any:
+        def execute(inputs: Any, parameters: Any) -> Any:
             return original(self, inputs, parameters, attrs)
 
         arguments = getattr(_call, "arguments", ())

@@ -26,7 +26,11 @@ try:
     from paddle.base.dygraph.tensor_patch_methods import TensorHookRemoveHelper
     from paddle.base.libpaddle.pir import Block, Operation, append_shadow_outputs
     from paddle.jit.dy2static.origin_info import Location, global_origin_info_map
-    from paddle.jit.dy2static.pir_partial_program import PartialProgramLayer, RunnableProgram
+    from paddle.jit.dy2static.pir_partial_program import (
+        FAKE_VALUE_NAME,
+        PartialProgramLayer,
+        RunnableProgram,
+    )
     from paddle.jit.dy2static.transformers.decorator_transformer import IGNORE_NAMES
     from paddle.jit.dy2static.utils import UndefinedVar, ast_to_source_code
     from paddle.pir import Value, is_fake_value
@@ -41,6 +45,7 @@ except (ImportError, AttributeError) as error:
     ) from error
 
 __all__ = [
+    "FAKE_VALUE_NAME",
     "IGNORE_NAMES",
     "Block",
     "Location",

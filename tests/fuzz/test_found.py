@@ -1,0 +1,47 @@
+"""What random programs have found: each was wrong once."""
+
+from collections.abc import Iterator
+
+import paddle
+import pytest
+from static_hooks import compare, enabled
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:Tensor do not have .place. interface"  # Paddle asks for it while it builds a backward
+)
+
+
+@pytest.fixture(autouse=True)
+def _hooks() -> Iterator[None]:
+    with enabled():
+        yield
+
+
+def test_hook_on_an_input_that_no_gradient_reaches_is_not_called():
+    """Paddle gives an unused input of a static graph zeros; a hook must not see them."""
+
+    def unused(x, y, log):
+        y.register_hook(lambda g: log.append(g.tolist()))
+        return x * y.detach()
+
+    report = compare(unused, [2.0], [3.0])
+
+    assert report.differences == ()
+    assert [] == report.ast.log
+    assert report.ast.gradients["x1"] is None
+
+
+def test_hook_on_such_an_input_sees_its_uses_outside():
+    """The gradient from outside the static function is the whole gradient then."""
+    seen = []
+
+    def unused(x, y):
+        y.register_hook(lambda g: seen.append(g.tolist()))
+        return x * 2
+
+    with_hooks = paddle.jit.to_static(unused, full_graph=True)
+    x, y = (paddle.to_tensor([2.0], stop_gradient=False) for _ in range(2))
+    (with_hooks(x, y) + y * y).sum().backward()
+
+    assert [[4.0]] == seen
+    assert [4.0] == y.grad.tolist()
