@@ -33,6 +33,7 @@ claims_distributions = ["paddlepaddle"]
 claims_repository = "PaddlePaddle/community"
 claims_threads = "docs/threads.yml"
 claims_mutants = "static_hooks.mutants:MUTANTS"
+claims_matrix = "docs/reference/falsification.json"
 claims_rules = "static_hooks.corpus:RULES"
 
 html_theme = "sphinx_book_theme"

@@ -20,7 +20,7 @@ __version__ = "0.1.0"
 def setup(app: Sphinx) -> dict[str, Any]:
     """Add the extension to Sphinx."""
     # Cells import this package too: they must not pay for Sphinx.
-    from . import build, cards, directives, discussions, downloads, elements, index
+    from . import build, cards, directives, discussions, downloads, elements, heatmap, index
 
     app.setup_extension("myst_nb")
     build.add_settings(app)
@@ -29,6 +29,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("claim", directives.ClaimDirective)
     app.add_directive("claim-index", index.ClaimIndexDirective)
     app.add_directive("claim-discussions", discussions.DiscussionMapDirective)
+    app.add_directive("claim-matrix", heatmap.ClaimMatrixDirective)
     app.add_role("claim", directives.ClaimRole())
 
     elements.add_nodes(app)

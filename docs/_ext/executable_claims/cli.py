@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, TextIO
 from .cells import run_chapter
 from .changes import changes, load_claims
 from .decide import decide
-from .errors import ClaimsError, UnknownNameError
-from .falsify import applied
+from .errors import ClaimsError, ConfigurationError, UnknownNameError
+from .falsify import falsify
 from .lint import lint
+from .matrix import unkilled
 from .model import FINE
+from .mutants import applied
 from .project import load_site
 
 if TYPE_CHECKING:
@@ -57,6 +59,8 @@ def _parser() -> argparse.ArgumentParser:
     listing.set_defaults(command=list_command)
     check = commands.add_parser("check", help="find mistakes without running a cell")
     check.set_defaults(command=check_command)
+    falsifying = commands.add_parser("falsify", help="run every claim under every mutant")
+    falsifying.set_defaults(command=falsify_command)
     diff = commands.add_parser("diff", help="print what changed between two claims.json")
     diff.add_argument("old", type=Path)
     diff.add_argument("new", type=Path)
@@ -131,6 +135,34 @@ def check_command(options: argparse.Namespace) -> int:
         say(located(site, message))
     say(f"{len(site.claims)} claims in {len(site.chapters)} chapters, {len(messages)} mistakes")
     return 1 if messages else 0
+
+
+def falsify_command(options: argparse.Namespace) -> int:
+    """Run every claim under every mutant, write the record, and print what is not killed."""
+    site = load_site(Path.cwd())
+    if not site.settings.matrix:
+        raise ConfigurationError(
+            "claims_matrix must name the file for the record, but it is not set; set it in conf.py"
+        )
+    matrix = falsify(site, _show_progress)
+    matrix.write(site.root / site.settings.matrix)
+    messages = list(unkilled(site, matrix))
+    for message in messages:
+        say(located(site, message))
+    kills = sum(len(matrix.killers(slug)) for slug in matrix.effects)
+    say(f"{len(matrix.effects)} claims, {len(matrix.designs)} mutants, {kills} kills")
+    return 1 if messages else 0
+
+
+def _show_progress(done: int, total: int, name: str) -> None:
+    """Draw a bar on a terminal, or print a line elsewhere."""
+    if sys.stderr.isatty():
+        filled = 30 * done // total
+        bar = "#" * filled + "." * (30 - filled)
+        sys.stderr.write(f"\r\x1b[K[{bar}] {done}/{total} {name}" + "\n" * (done == total))
+    else:
+        say(f"[{done}/{total}] {name}", sys.stderr)
+    sys.stderr.flush()
 
 
 def diff_command(options: argparse.Namespace) -> int:

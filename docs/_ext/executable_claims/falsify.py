@@ -1,70 +1,118 @@
-"""Show that claims can fail: run them under deliberately wrong designs, the mutants.
-
-A project names its mutants in one mapping, the setting ``claims_mutants`` (``module:attribute``),
-from the name of each to an object like :class:`Mutant`.
-"""
+"""Run all claims under all mutants."""
 
 from __future__ import annotations
 
-import importlib
-from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from dataclasses import replace
+from datetime import date
+from typing import TYPE_CHECKING
 
-from .errors import ConfigurationError, UnknownNameError
+from .digest import digest
+from .errors import ClaimsError
+from .execution import Order, run_orders
+from .matrix import Design, Effect, Matrix, basis, falsifiable
+from .model import Verdict
+from .mutants import load_mutants
+from .store import read_result, result_path, write_result
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
+
+    from .digest import Surroundings
+    from .site import Site
+    from .store import Execution
+
+PATIENCE = 10
+"""Under a mutant a chapter may take this many times as long as the slowest chapter does without."""
 
 
-class Mutant(Protocol):
-    """A wrong design that can be applied by name, without editing files.
+def falsify(site: Site, on_progress: Callable[[int, int, str], None]) -> Matrix:
+    """Run the chapters of all falsifiable claims under every mutant.
 
-    Attributes:
-        name: Its name.
-        summary: What it does wrong, in one sentence.
-        source: Where this wrong design is known from: a public address or a sentence.
-        apply: Gives a context in which the wrong design is in force.
-    """
-
-    name: str
-    summary: str
-    source: str
-    apply: Callable[[], AbstractContextManager[Any]]
-
-
-def load_mutants(location: str) -> Mapping[str, Mutant]:
-    """Import the mapping of mutants that ``location`` (``module:attribute``) names.
-
-    Raises:
-        ConfigurationError: There is no such mapping.
-    """
-    if not location:
-        raise ConfigurationError(
-            "claims_mutants must name the mutants of the project, but it is not set; set it in "
-            "conf.py to use mutants"
-        )
-    module, _, attribute = location.partition(":")
-    try:
-        mutants = getattr(importlib.import_module(module), attribute)
-        return cast("Mapping[str, Mutant]", dict(mutants))
-    except (ImportError, AttributeError, TypeError, ValueError) as error:
-        raise ConfigurationError(
-            f"claims_mutants must name a mapping as module:attribute, but got {location!r} "
-            f"({type(error).__name__}: {error}); correct it in conf.py"
-        ) from error
-
-
-def applied(mutant: Mapping[str, str] | None) -> AbstractContextManager[Any]:
-    """Return the context of a mutant, or an empty one.
+    Runs whose sources did not change are not repeated.
 
     Args:
-        mutant: ``location`` of the mapping and ``name`` of the mutant, or None for none.
+        site: The project, whose claims must hold.
+        on_progress: Called with the number of runs done and in all, and with what was done last.
+
+    Returns:
+        The record.
+
+    Raises:
+        ClaimsError: A claim does not hold without any mutant.
     """
-    if mutant is None:
-        return nullcontext()
-    mutants = load_mutants(mutant["location"])
-    if mutant["name"] not in mutants:
-        raise UnknownNameError(
-            "a mutant", mutant["name"], mutants, "executable_claims list --mutants"
+    designs = [
+        Design(m.name, m.summary, m.source) for m in load_mutants(site.settings.mutants).values()
+    ]
+    around = site.look_around()
+    _require_green(site)
+    orders = [
+        order
+        for docname in sorted({claim.docname for claim in falsifiable(site).values()})
+        for order in _orders(site, docname, designs, around)
+    ]
+    results = _run(site, orders, on_progress)
+    effects = {
+        slug: {d.name: _effect(results[_name(claim.docname, d)], slug) for d in designs}
+        for slug, claim in falsifiable(site).items()
+    }
+    versions = next(iter(site.executions.values())).versions
+    day = date.today().isoformat()
+    return Matrix(basis(site, around), day, versions, tuple(designs), effects)
+
+
+def _require_green(site: Site) -> None:
+    site.refresh()
+    decisions = site.judge().by_slug
+    failing = [s for s in falsifiable(site) if decisions[s].verdict is not Verdict.HOLDS]
+    if failing:
+        raise ClaimsError(
+            "claims must hold before mutants are tried on them, but these do not: "
+            f"{', '.join(failing)}; build the site and mend them first"
         )
-    return mutants[mutant["name"]].apply()
+
+
+def _orders(site: Site, docname: str, designs: list[Design], around: Surroundings) -> list[Order]:
+    """Return the runs of one chapter: its cells up to the last that decides such a claim."""
+    page, evidence = site.pages[docname], site.executions[docname].evidence
+    last = max(e.cell for e in evidence if e.slug in falsifiable(site))
+    cells = tuple(cell for cell in page.cells if cell.index <= last)
+    key = around.key(cells, page.path.parent)
+    orders = []
+    for design in designs:
+        name = _name(docname, design)
+        job = replace(site.job(page, digest([key, name]), around), cells=cells, persist=True)
+        mutant = {"location": site.settings.mutants, "name": design.name}
+        orders.append(Order(name, job, mutant))
+    return orders
+
+
+def _name(docname: str, design: Design) -> str:
+    return f"{docname} under {design.name}"
+
+
+def _run(
+    site: Site, orders: list[Order], on_progress: Callable[[int, int, str], None]
+) -> dict[str, Execution]:
+    folder = site.store / "falsified"
+    results: dict[str, Execution] = {}
+    for order in orders:
+        kept = read_result(result_path(folder, order.name))
+        if kept and kept.key == order.job.key and not kept.changed(site.root, order.job.packages):
+            results[order.name] = kept
+
+    def keep(name: str, execution: Execution) -> None:
+        results[name] = execution
+        write_result(result_path(folder, name), execution)
+        on_progress(len(results), len(orders), name)
+
+    slowest = max((execution.seconds for execution in site.executions.values()), default=0)
+    setting = replace(site.execution_setting(), timeout=30 + PATIENCE * slowest)
+    run_orders([order for order in orders if order.name not in results], setting, keep)
+    return results
+
+
+def _effect(execution: Execution, slug: str) -> Effect:
+    evidence = [e for e in execution.evidence if e.slug == slug]
+    if any(e.failures for e in evidence):
+        return Effect.KILLED
+    return Effect.SURVIVED if any(e.checks for e in evidence) else Effect.NO_VERDICT

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from .decide import decide
 from .errors import ConfigurationError
+from .matrix import outdated
 from .model import Check, Evidence, Message
 from .remarks import line_of, remarks
 from .store import Execution
@@ -38,6 +39,8 @@ def lint(site: Site) -> list[Message]:
     ]
     messages += remarks(site)
     messages += _rules_without_claims(site)
+    if site.matrix:
+        messages += outdated(site, site.matrix)
     return sorted(messages, key=lambda message: (message.docname, message.line))
 
 

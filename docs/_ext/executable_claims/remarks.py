@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .errors import close_names, suggestion
+from .matrix import unkilled
 from .model import Message
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ def remarks(site: Site) -> Iterator[Message]:
     yield from _stored_outputs(site)
     yield from _unknown_threads(site)
     yield from _questions(site)
+    if site.matrix:
+        yield from unkilled(site, site.matrix)
 
 
 def _stored_outputs(site: Site) -> Iterator[Message]:

@@ -30,6 +30,7 @@ class Settings:
         repository: ``owner/name`` on GitHub where claims are discussed; empty for none.
         threads: File that says where known public threads are; empty for none.
         mutants: ``module:attribute`` of the mapping of mutants; empty for none.
+        matrix: File with the record of which mutant kills which claim; empty for none.
         rules: ``module:attribute`` of the slugs that must have a claim; empty for none.
     """
 
@@ -43,6 +44,7 @@ class Settings:
     repository: str = ""
     threads: str = ""
     mutants: str = ""
+    matrix: str = ""
     rules: str = ""
 
     @classmethod

@@ -16,6 +16,7 @@ from .decide import Outcome, decide
 from .digest import OWN_FOLDER, Surroundings, file_digest, look_around
 from .discuss import Threads
 from .execution import Order, Setting, run_orders
+from .matrix import Matrix
 from .model import Claim, Message
 from .remarks import remarks
 from .store import Execution, prune, read_result, result_path, write_result
@@ -136,6 +137,12 @@ class Site:
         self.outcome.messages += [*remarks(self), *self._stale()]
         self.outcome.messages.sort(key=lambda message: (message.docname, message.line))
         return self.outcome
+
+    @cached_property
+    def matrix(self) -> Matrix | None:
+        """The record of the last run under mutants, if there is one."""
+        path = self.root / self.settings.matrix
+        return Matrix.read(path) if self.settings.matrix and path.is_file() else None
 
     def place(self, message: Message) -> str:
         """Return where a message belongs, as ``file:line`` relative to the source folder."""

@@ -32,6 +32,14 @@ CHINESE = {
     "limit": "限制",
     "Link to this claim": "本论断的链接",
     "Mutant": "变异体",
+    "What it does wrong": "错在何处",
+    "Source": "来源",
+    "Kills": "击杀数",
+    "No run under mutants is recorded yet.": "尚无变异体运行记录。",
+    "{claims} claims under {mutants} mutants, run on {day} with {versions}.": (
+        "{claims} 条论断，{mutants} 个变异体，{day} 运行于 {versions}。"
+    ),
+    "● killed; empty: survived; ○ no verdict.": "●：被击杀；空：存活；○：无判定。",
     "all": "全部",
     "none": "无",
     "open": "未决",

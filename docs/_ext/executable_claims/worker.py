@@ -25,7 +25,7 @@ from typing import Any, NoReturn
 
 from .cells import Job, run_chapter
 from .digest import source_files
-from .falsify import applied
+from .mutants import applied
 from .store import write_result
 
 TICK = 0.02
