@@ -51,7 +51,7 @@ _STRAIGHT_LINE = _names(
     BUILD_SLICE BUILD_TUPLE BUILD_LIST LIST_EXTEND BUILD_CONST_KEY_MAP UNARY_NEGATIVE
     UNARY_POSITIVE UNARY_INVERT COMPARE_OP UNPACK_SEQUENCE BINARY_ADD BINARY_SUBTRACT
     BINARY_MULTIPLY BINARY_TRUE_DIVIDE BINARY_FLOOR_DIVIDE BINARY_POWER BINARY_MODULO
-    BINARY_MATRIX_MULTIPLY
+    BINARY_MATRIX_MULTIPLY BINARY_AND BINARY_OR BINARY_XOR
     """
 )
 
@@ -72,10 +72,17 @@ _OPERATIONS = _names(
     zeros_like
     """
 )
+# Of these, what may return another shape. Where a dimension is dynamic, tracing can't see it.
+_RESHAPING = _names(
+    "addmm bmm broadcast_to chunk concat diag dot einsum expand expand_as flatten gather "
+    "index_select kron matmul mm moveaxis outer reshape split squeeze stack t T take_along_axis "
+    "tile topk transpose unbind unsqueeze unstack mT"
+)
 _NAMESPACES = _names("nn functional linalg tensor")
 _DTYPES = _names("dtype float16 float32 float64 bfloat16 int32 int64 bool")
-# closure tuple, `zip`'s loop variable, parameter, argument of getrefcount
-_UNSHARED = 4
+_REBINDING = ("STORE_DEREF", "DELETE_DEREF")
+# A cell is referred to by the closure, and by the call that counts.
+_UNSHARED = 2
 _SUSPENDS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 _NAMES = _OPERATIONS | _NAMESPACES | _DTYPES
 
@@ -133,6 +140,18 @@ def decide(hook: Callable[..., Any], owner: types.FunctionType | None = None) ->
     return Decision(True, "marked @traced" if forced else "tensor operations alone")
 
 
+def may_reshape(hook: Callable[..., Any]) -> bool:
+    """Tell whether a body that can be traced may return a tensor of another shape."""
+    function = hook.function if isinstance(hook, BoundArguments) else hook
+    code = getattr(function, "__func__", function).__code__
+    return any(
+        instruction.argval in _RESHAPING
+        or instruction.opname.startswith(("BINARY_SUBSCR", "BINARY_SLICE", "BINARY_MATRIX"))
+        or instruction.argrepr == "@"
+        for instruction in dis.get_instructions(code)
+    )
+
+
 def check_forced(hook: Callable[..., Any]) -> None:
     """Refuse a `@traced` hook whose code can't be traced, whatever its variables will hold."""
     if getattr(hook, _FORCED, None) == "traced" and isinstance(hook, types.FunctionType):
@@ -160,10 +179,10 @@ def _obstacles(hook: Callable[..., Any], owner: types.FunctionType | None) -> It
         yield from _constants([*hook.arguments, *hook.keywords.values()], "argument")
         hook = hook.function
     if isinstance(hook, types.MethodType):
-        receiver = hook.__func__.__code__.co_varnames[0]
-        if receiver in _locals_read(hook.__func__.__code__):
-            yield f"it reads state of {receiver!r}, which may change between steps"
         hook = hook.__func__
+        receiver = hook.__code__.co_varnames[:1] if isinstance(hook, types.FunctionType) else ()
+        for name in _locals_read(hook.__code__).intersection(receiver) if receiver else ():
+            yield f"it reads state of {name!r}, which may change between steps"
     if not isinstance(hook, types.FunctionType):
         yield f"its code can't be read ({type(hook).__name__})"
         return
@@ -208,27 +227,26 @@ def _is_operation(found: Any) -> bool:
 
 
 def _cells(hook: types.FunctionType, owner: types.FunctionType | None) -> Iterator[str]:
-    for name, cell in zip(hook.__code__.co_freevars, hook.__closure__ or (), strict=True):
+    for index, name in enumerate(hook.__code__.co_freevars):
         try:
-            content = cell.cell_contents
+            content = (hook.__closure__ or ())[index].cell_contents
         except ValueError:
             yield f"its free variable {name!r} is not assigned yet"
             continue
-        known = isinstance(content, Value) or _is_operation(content)
-        if not (known or (_is_fixed(content) and _is_final(name, cell, owner))):
+        is_module = isinstance(content, types.ModuleType) and _is_operation(content)
+        if not (is_module or (_is_fixed(content) and _is_final(hook, index, owner))):
             yield f"its free variable {name!r} ({type(content).__name__}) may change between steps"
 
 
-def _is_final(name: str, cell: types.CellType, owner: types.FunctionType | None) -> bool:
-    """Tell whether nothing can rebind a number in `cell` any more."""
-    if owner is None:
-        # Referenced by the hook's closure, by the caller's frame, by this frame and by the call: by
-        # nothing that could rebind it.
-        return sys.getrefcount(cell) <= _UNSHARED
+def _is_final(hook: types.FunctionType, index: int, owner: types.FunctionType | None) -> bool:
+    """Tell whether nothing can rebind a free variable of `hook` any more."""
+    if owner is None:  # no frame and no other function may hold the cell
+        return sys.getrefcount((hook.__closure__ or ())[index]) <= _UNSHARED
+    name = hook.__code__.co_freevars[index]
     if name in owner.__code__.co_freevars:
         return False
     return not any(
-        instruction.opname == "STORE_DEREF" and instruction.argval == name
+        instruction.opname in _REBINDING and instruction.argval == name
         for code in nested(owner.__code__)
         for instruction in dis.get_instructions(code)
     )
@@ -246,3 +264,6 @@ def _instructions(hook: types.FunctionType) -> Iterator[str]:
             yield f"it uses {name!r}, which is not known to be a tensor operation"
         elif operation == "BINARY_OP" and instruction.argrepr.endswith("="):
             yield f"it may change a tensor in place ({instruction.argrepr})"
+    # The names of a call's arguments are a constant, in every Python.
+    if any(isinstance(found, tuple) and "out" in found for found in hook.__code__.co_consts):
+        yield "it may write into a tensor (out=)"

@@ -87,6 +87,9 @@ class Registration:
             )
         if decision.traced and self.kept_handle() is not None:
             decision = bodies.Decision(False, "its handle is kept, so it may be removed later")
+        if decision.traced and -1 in self.target.shape and bodies.may_reshape(hook):
+            reason = "its gradient's shape is dynamic, and what it returns may have another"
+            decision = bodies.Decision(False, reason)
         return Placed(hook, decision, slots)
 
     def kept_handle(self) -> HookHandle | None:
