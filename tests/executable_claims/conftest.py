@@ -96,7 +96,7 @@ class Project:
 
     def _split(self, text: str) -> list[str]:
         text = re.sub(r"\x1b\[[0-9;]*m", "", text).replace(f"{self.root}/", "")
-        starts = [match.start() for match in re.finditer(r"^\S*: WARNING: ", text, re.MULTILINE)]
+        starts = [match.start() for match in re.finditer(r"^(\S*: )?WARNING: ", text, re.MULTILINE)]
         ends = [*starts, len(text)][1:]
         parts = [text[start:end].strip() for start, end in zip(starts, ends, strict=True)]
         return [part.replace(": WARNING: ", ": ", 1) for part in parts]

@@ -6,7 +6,6 @@ import os
 from pathlib import Path
 
 import pytest
-
 from executable_claims.errors import ExecutionError
 from executable_claims.execution import Order, Setting, run_orders
 from executable_claims.project import load_site

@@ -10,7 +10,6 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-
 from executable_claims.store import prune
 
 pytestmark = pytest.mark.parametrize("project", ["fresh"], indirect=True)

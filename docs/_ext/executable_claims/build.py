@@ -14,7 +14,7 @@ from sphinx.util import logging
 from .digest import digest
 from .directives import claim_domain
 from .discuss import Desk
-from .errors import ClaimsError, ConfigurationError
+from .errors import ClaimsError, ConfigurationError, UnreadableFileError
 from .report import outcome_json
 from .settings import Settings
 from .site import Site
@@ -49,8 +49,9 @@ def add_settings(app: Sphinx) -> None:
 def check_configuration(app: Sphinx, config: Config) -> None:
     """Refuse settings that can't be right, before anything is run."""
     try:
-        settings(app)
-    except ConfigurationError as error:
+        site = Site(Path(app.srcdir), settings(app))
+        _ = site.threads, site.matrix  # read here, so that a mistake in them ends the build early
+    except (ConfigurationError, UnreadableFileError) as error:
         raise ConfigError(str(error)) from error
     if config.nb_execution_mode != "off":
         raise ConfigError(

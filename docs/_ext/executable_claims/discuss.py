@@ -64,7 +64,9 @@ class Threads:
         threads:
           paddle#48234: What it is about
         questions:
-          - {text: Why is it so?, thread: paddle#48234, claim: it-is-so}
+          - text: Why is it so?
+            thread: paddle#48234
+            claim: it-is-so
 
     Attributes:
         repositories: ``owner/name`` of each repository by its short name.
@@ -191,7 +193,7 @@ def issue_body(
     for check in evidence.checks if evidence else ():
         state = "passed" if check.passed else "FAILED"
         lines.append(
-            f"{state}: {check.what}: expected {_one_line(check.expected)}, "
+            f"{state}: {_one_line(check.what)}: expected {_one_line(check.expected)}, "
             f"got {_one_line(check.got)}"
         )
     for row in evidence.rows if evidence else ():

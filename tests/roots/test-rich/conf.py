@@ -1,0 +1,16 @@
+extensions = ["myst_nb", "executable_claims"]
+myst_enable_extensions = ["colon_fence"]
+exclude_patterns = ["_build"]
+nb_execution_mode = "off"
+nitpicky = True
+project = "Rich"
+html_baseurl = "https://example.org/site/"
+locale_dirs = ["locale"]
+gettext_compact = False
+claims_depends = ["arithmetic"]
+claims_distributions = ["sphinx"]
+claims_repository = "example/discussion"
+claims_threads = "threads.yml"
+claims_mutants = "arithmetic.mutants:MUTANTS"
+claims_matrix = "matrix.json"
+claims_rules = "arithmetic.mutants:RULES"
