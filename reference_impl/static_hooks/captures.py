@@ -16,12 +16,15 @@ that run.
 from __future__ import annotations
 
 import functools
+import inspect
 import types
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import RLock
 from typing import Any
 
+from .source import nested
 from .surfaces import UndefinedVar, Value
 
 # A body reaches further than this only through data structures that no hook needs.
@@ -126,16 +129,28 @@ def swapped(
 def _leaves(content: Any) -> Iterator[Value]:
     if isinstance(content, Value):
         yield content
-    elif isinstance(content, tuple):
-        for item in content:
+    elif isinstance(content, (tuple, functools.partial)):
+        for item in _items_of(content):
             yield from _leaves(item)
+
+
+def _items_of(content: Any) -> tuple[Any, ...]:
+    """List what a tuple or partial holds: neither can be filled in place, so it is made anew."""
+    if isinstance(content, functools.partial):
+        return (content.func, *content.args, *content.keywords.values())
+    return tuple(content)
 
 
 def _rebuilt(content: Any, supply: Iterator[Any]) -> Any:
     if isinstance(content, Value):
         return next(supply)
     if isinstance(content, tuple):
-        return tuple(_rebuilt(item, supply) for item in content)
+        items = [_rebuilt(item, supply) for item in content]
+        return getattr(type(content), "_make", tuple)(items)  # a named tuple stays one
+    if isinstance(content, functools.partial) and any(True for _ in _leaves(content)):
+        arguments = [_rebuilt(item, supply) for item in content.args]
+        keywords = {name: _rebuilt(item, supply) for name, item in content.keywords.items()}
+        return functools.partial(content.func, *arguments, **keywords)
     return content
 
 
@@ -150,33 +165,30 @@ class _Finder:
     def __init__(self, containers: dict[int, int]) -> None:
         self.slots: list[Slot] = []
         self._containers = containers
-        self._seen: set[int] = set()
+        self._seen: set[tuple[int, frozenset[str]]] = set()
 
     def visit(self, found: Any, names: frozenset[str], depth: int) -> None:
         """Look into `found`; of an object, only at attributes that the code reads: `names`."""
-        if depth == 0 or id(found) in self._seen:
+        if depth == 0 or (id(found), names) in self._seen:
             return
-        self._seen.add(id(found))
+        self._seen.add((id(found), names))
         if isinstance(found, types.FunctionType):
             self._function(found, depth)
         elif isinstance(found, types.MethodType):
             self.visit(found.__func__, names, depth)
-            self.visit(found.__self__, names | names_in(found.__func__), depth)
-        elif isinstance(found, functools.partial):
-            self.visit(found.func, names, depth)
-            self._items(found.keywords, names, depth)
-        elif isinstance(found, list):
+            self.visit(found.__self__, names | _names_of(found.__func__), depth)
+        elif isinstance(found, (list, deque)):
             self._items(dict(enumerate(found)), names, depth, found)
         elif isinstance(found, dict):
             self._items(found, names, depth)
-        elif isinstance(found, tuple):
-            for item in found:
+        elif isinstance(found, (tuple, functools.partial)):
+            for item in _items_of(found):
                 self.visit(item, names, depth - 1)
-        elif not isinstance(found, (type, types.ModuleType, Value)):
+        elif not isinstance(found, (types.ModuleType, Value)):
             self._object(found, names, depth)
 
     def _function(self, function: types.FunctionType, depth: int) -> None:
-        names = names_in(function)
+        names = _names_of(function)
         for cell in function.__closure__ or ():
             self._slot(cell, _CELL, _contents(cell), names, depth)
         if function.__defaults__:
@@ -188,12 +200,16 @@ class _Finder:
         self._items(used, names, depth, function.__globals__)
 
     def _object(self, found: Any, names: frozenset[str], depth: int) -> None:
-        call = type(found).__dict__.get("__call__")
-        if isinstance(call, types.FunctionType):
-            names = names | names_in(call)
-        attributes = getattr(found, "__dict__", {})
+        kind = found if isinstance(found, type) else type(found)
+        names = _with_methods(kind, names)
+        attributes = {} if isinstance(found, type) else getattr(found, "__dict__", {})
         read = {name: attributes[name] for name in names & attributes.keys()}
         self._items(read, names, depth, attributes)
+        for base in kind.__mro__ if not _is_of_paddle(kind) else ():
+            kept = names & vars(base).keys() - attributes.keys()
+            held = {name: getattr(found, name, None) for name in kept if _is_data(vars(base)[name])}
+            owner = found if hasattr(base, "__slots__") else base
+            self._items(held, names, depth, _Attributes(owner))
         for name in sorted(names & attributes.get("_sub_layers", {}).keys()):
             self.visit(attributes["_sub_layers"][name], names, depth - 1)
 
@@ -206,10 +222,24 @@ class _Finder:
     def _slot(self, holder: Any, key: Any, content: Any, names: frozenset[str], depth: int) -> None:
         if id(content) in self._containers:
             self.slots.append(Slot(holder, key, self._containers[id(content)]))
-        elif any(True for _ in _leaves(content)):
+            return
+        if any(True for _ in _leaves(content)):
             self.slots.append(Slot(holder, key))
-        elif not _is_of_paddle(content):
+        if not _is_of_paddle(content):
             self.visit(content, names, depth - 1)
+
+
+class _Attributes:
+    """The attributes of a class, or of an object with slots, as a holder of items."""
+
+    def __init__(self, owner: Any) -> None:
+        self._owner = owner
+
+    def __getitem__(self, name: str) -> Any:
+        return getattr(self._owner, name)
+
+    def __setitem__(self, name: str, content: Any) -> None:
+        setattr(self._owner, name, content)
 
 
 class _Defaults:
@@ -227,16 +257,29 @@ class _Defaults:
         self._function.__defaults__ = tuple(defaults)
 
 
-def names_in(function: Any) -> frozenset[str]:
+def _names_of(function: Any) -> frozenset[str]:
     """Collect every name that a function's code, or code nested in it, reads."""
+    if not isinstance(function, types.FunctionType):
+        return frozenset()
+    codes = (function.__code__, *nested(function.__code__))
+    return frozenset(name for code in codes for name in code.co_names)
 
-    def walk(code: types.CodeType) -> Iterator[str]:
-        yield from code.co_names
-        for constant in code.co_consts:
-            if isinstance(constant, types.CodeType):
-                yield from walk(constant)
 
-    return frozenset(walk(function.__code__))
+def _with_methods(kind: type, names: frozenset[str]) -> frozenset[str]:
+    """Add to `names` what the methods and properties of `kind` read that `names` lead to."""
+    known: frozenset[str] = frozenset()
+    reached = names | {"__call__"}
+    while reached > known:
+        members = [inspect.getattr_static(kind, name, None) for name in reached - known]
+        known = reached
+        functions = [getattr(m, "fget", getattr(m, "__func__", m)) for m in members]
+        reached = reached.union(*map(_names_of, functions))
+    return known
+
+
+def _is_data(member: Any) -> bool:
+    """Tell a class's data, its slots included, from its methods and properties."""
+    return isinstance(member, types.MemberDescriptorType) or not hasattr(type(member), "__get__")
 
 
 def _is_of_paddle(content: Any) -> bool:
