@@ -17,7 +17,7 @@ from .falsify import falsify
 from .lint import lint
 from .matrix import unkilled
 from .model import FINE
-from .mutants import applied
+from .mutants import applied, load_mutants
 from .project import load_site
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ def _parser() -> argparse.ArgumentParser:
     explain.add_argument("slug")
     explain.set_defaults(command=explain_command)
     listing = commands.add_parser("list", help="print every claim")
+    listing.add_argument("--mutants", action="store_true", help="print every mutant instead")
     listing.set_defaults(command=list_command)
     check = commands.add_parser("check", help="find mistakes without running a cell")
     check.set_defaults(command=check_command)
@@ -74,8 +75,13 @@ def say(text: str, to: TextIO | None = None) -> None:
 
 
 def list_command(options: argparse.Namespace) -> int:
-    """Print each claim on a line: where, name, kind, sentence."""
-    for claim in load_site(Path.cwd()).claims.values():
+    """Print each claim on a line: where, name, kind, sentence; or each mutant."""
+    site = load_site(Path.cwd())
+    if options.mutants:
+        for mutant in load_mutants(site.settings.mutants).values():
+            say(f"{mutant.name}: {mutant.summary} ({mutant.source})")
+        return 0
+    for claim in site.claims.values():
         place = f"{claim.docname}.md:{claim.line}"
         say(f"{place}: {claim.slug} ({claim.kind.value}): {claim.sentence}")
     return 0

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .model import Decision
 
 PROMPT = "(Write here what you think about it.)"
+CUT = "… (cut; the page has all of it)"
 LONGEST_URL = 6000
 """GitHub refuses addresses of more than about 8,000 characters; browsers and proxies vary."""
 
@@ -159,16 +160,20 @@ def new_issue_url(repository: str, title: str, body: str) -> str:
     Args:
         repository: ``owner/name``.
         title: Title of the issue.
-        body: Its text in Markdown; cut at a line's end when the address would be too long.
+        body: Its text in Markdown. What would make the address too long is cut before the last
+            line, which closes the evidence.
     """
-    base = f"https://github.com/{repository}/issues/new?"
-    lines = body.splitlines()
-    while True:
-        url = base + urlencode({"title": title, "body": "\n".join(lines)}, quote_via=quote)
-        if len(url) <= LONGEST_URL or len(lines) <= 1:
-            return url
-        # The last line says where the whole evidence is, so cut before it.
-        lines = [*lines[:-2], lines[-1]]
+    *lines, last = body.splitlines()
+    url = _issue_url(repository, title, body)
+    while len(url) > LONGEST_URL and lines:
+        lines.pop()
+        url = _issue_url(repository, title, "\n".join([*lines, CUT, last]))
+    return url if len(url) <= LONGEST_URL else _issue_url(repository, title[:200], CUT)
+
+
+def _issue_url(repository: str, title: str, body: str) -> str:
+    query = urlencode({"title": title, "body": body}, quote_via=quote)
+    return f"https://github.com/{repository}/issues/new?{query}"
 
 
 def issue_body(

@@ -65,6 +65,6 @@ def applied(mutant: Mapping[str, str] | None) -> AbstractContextManager[Any]:
     mutants = load_mutants(mutant["location"])
     if mutant["name"] not in mutants:
         raise UnknownNameError(
-            "a mutant", mutant["name"], mutants, "executable_claims list --mutants"
+            "a mutant", mutant["name"], mutants, "`python -m executable_claims list --mutants`"
         )
     return mutants[mutant["name"]].apply()
