@@ -13,7 +13,7 @@ from __future__ import annotations
 import itertools
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 from weakref import WeakValueDictionary
@@ -30,8 +30,9 @@ _NAME = "static_hook_"
 _IN_ORDER = "FLAGS_enable_pir_in_executor_trace_run"
 # The program that holds the operation keeps its callbacks alive (`Registry.callbacks`).
 _LIVE: WeakValueDictionary[int, Callback] = WeakValueDictionary()
-# Exceptions raised by bodies, waiting for the caller of `backward()`.
-_FAILURES: list[BaseException] = []
+# Exceptions raised by bodies, waiting for the caller of `backward()`: one list for each call that
+# runs, since a body may run backward as well.
+_local = threading.local()
 
 
 class Callback:
@@ -82,9 +83,10 @@ def call(
                 result = placed.hook(own)
         else:
             result = placed.hook(own)
-        if result is None or result is own:
-            return own.detach()
+        if result is None:
+            result = own
         check(placed.hook, result, gradient, paddle.Tensor)
+        # The body may have kept what it got and what it returned; the executor writes in place.
         copy: paddle.Tensor = result.detach().clone()
         return copy
     except BaseException as error:
@@ -165,17 +167,41 @@ def _silence_once() -> None:
 
 def abort(error: BaseException) -> NoReturn:
     """Stop the executor, whose C++ frames would lose `error`, and keep it for the caller."""
-    _FAILURES.append(error)
+    for failures in _calls()[-1:]:
+        failures.append(error)
     raise HookAbortedError("a backward hook raised; its exception follows") from None
 
 
-_lock = threading.Lock()
+def _calls() -> list[list[BaseException]]:
+    if not hasattr(_local, "calls"):
+        _local.calls = []
+    calls: list[list[BaseException]] = _local.calls
+    return calls
 
 
 def take_failure() -> BaseException | None:
-    """Take the exception that a body raised, if one did."""
-    with _lock:
-        return _FAILURES.pop(0) if _FAILURES else None
+    """Take the first exception that a body raised in the call that is collected, if one did."""
+    failures = _calls()[-1]
+    return failures.pop(0) if failures else None
+
+
+def raising(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Let the exception of a body reach the caller of `original` as the body raised it."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        _calls().append([])
+        try:
+            with in_callers_thread():
+                return original(*args, **kwargs)
+        except BaseException:
+            failure = take_failure()
+            if failure is None:
+                raise
+        finally:
+            _calls().pop()
+        raise failure
+
+    return call
 
 
 @contextmanager

@@ -111,29 +111,17 @@ def _remember_arguments(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _run(original: Callable[..., Any]) -> Callable[..., Any]:
     def call_run_impl_with_hook(self: Any, inputs: Any, parameters: Any, attrs: Any) -> Any:
+        registry = registration.of(self._origin_main_program)
+        # Callbacks in the forward are for a `paddle.grad` inside the function.
+        run = callbacks.raising(original) if registry and registry.callbacks else original
+
         def execute(inputs: Any, parameters: Any) -> Any:
-            return original(self, inputs, parameters, attrs)
+            return run(self, inputs, parameters, attrs)
 
         arguments = getattr(_call, "arguments", ())
         return boundaries.run(self, execute, inputs, parameters, arguments)
 
     return call_run_impl_with_hook
-
-
-def _raising(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Let the exception of a hook's body reach the caller as the body raised it."""
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        try:
-            with callbacks.in_callers_thread():
-                return original(*args, **kwargs)
-        except BaseException:
-            failure = callbacks.take_failure()
-            if failure is None:
-                raise
-        raise failure
-
-    return call
 
 
 _JIT = "python/paddle/jit/dy2static/"
@@ -224,17 +212,17 @@ PATCHES: list[Patch] = [
         "Register hooks on inputs and parameters on the eager tensors of the run.",
     ),
     Patch(
-        core.eager, "run_backward", _raising, None,
+        core.eager, "run_backward", callbacks.raising, None,
         "paddle/fluid/pybind/eager_functions.cc::run_backward",
         "Rethrow a Python exception with its own type.",
     ),
     Patch(
-        core.eager, "run_partial_grad", _raising, None,
+        core.eager, "run_partial_grad", callbacks.raising, None,
         "paddle/fluid/pybind/eager_functions.cc::run_partial_grad",
         "Rethrow a Python exception with its own type.",
     ),
     Patch(
-        paddle.static.Executor, "run", _raising, ("self", "program", "feed", "fetch_list"),
+        paddle.static.Executor, "run", callbacks.raising, ("self", "program", "feed", "fetch_list"),
         "paddle/fluid/pybind/pybind.cc::StandaloneExecutor.run",
         "Rethrow a Python exception with its own type.",
     ),
@@ -269,19 +257,27 @@ def enable() -> None:
         if replaced:
             return
         verify()
-        for patch in PATCHES:
-            original = inspect.getattr_static(patch.owner, patch.attribute)
-            current = getattr(patch.owner, patch.attribute)
-            replaced.append((patch, original))
-            setattr(patch.owner, patch.attribute, patch.replace(current))
+        try:
+            for patch in PATCHES:
+                original = inspect.getattr_static(patch.owner, patch.attribute)
+                replacement = patch.replace(getattr(patch.owner, patch.attribute))
+                setattr(patch.owner, patch.attribute, replacement)
+                replaced.append((patch, original))
+        except BaseException:
+            _put_back()
+            raise
 
 
 def disable() -> None:
     """Put back every attribute that `enable` replaced; to disable twice is the same as once."""
     with _lock:
-        while replaced:
-            patch, original = replaced.pop()
-            setattr(patch.owner, patch.attribute, original)
+        _put_back()
+
+
+def _put_back() -> None:
+    while replaced:
+        patch, original = replaced.pop()
+        setattr(patch.owner, patch.attribute, original)
 
 
 @contextmanager
