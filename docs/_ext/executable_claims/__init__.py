@@ -36,6 +36,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_transform(downloads.AddDownload)
     app.add_post_transform(cards.ResolveCards)
     app.add_post_transform(index.ResolveIndex)
+    app.add_post_transform(heatmap.ResolveMatrix)
     app.add_post_transform(discussions.ResolveDiscussions)
 
     app.connect("config-inited", build.check_configuration)

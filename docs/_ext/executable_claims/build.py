@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sphinx.errors import ConfigError, ExtensionError
 from sphinx.util import logging
 
-from .digest import digest
+from .digest import digest, file_digest
 from .directives import claim_domain
 from .discuss import Desk
 from .errors import ClaimsError, ConfigurationError, UnreadableFileError
@@ -159,7 +159,8 @@ def judge(app: Sphinx, env: BuildEnvironment) -> Iterable[str]:
     if outcome.messages:
         # Warnings fail a build only under -W, and only where they are not suppressed.
         app.statuscode = 1
-    shown = digest(data(app)["claims"])
+    matrix = file_digest(site.root / site.settings.matrix) if site.matrix else ""
+    shown = digest([data(app)["claims"], matrix])
     if shown == domain.data["outcome"]:
         return []
     domain.data["outcome"] = shown

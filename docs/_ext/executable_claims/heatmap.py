@@ -3,36 +3,55 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
+from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
 
 from .directives import claim_domain
 from .elements import paragraph, row, table
 from .index import claim_link
-from .matrix import Effect, Matrix
+from .matrix import Effect
 from .words import words
 
 if TYPE_CHECKING:
     from docutils.nodes import Node
 
+    from .matrix import Matrix
+
 SIGNS = {Effect.KILLED: "●", Effect.SURVIVED: "", Effect.NO_VERDICT: "○"}
+
+
+class ClaimMatrix(nodes.General, nodes.Element):
+    """Place of the record; it is filled when the page is written."""
 
 
 class ClaimMatrixDirective(SphinxDirective):
     """Shows the record of the last run of all claims under all mutants."""
 
     def run(self) -> list[Node]:
-        """Return the tables, or a sentence when there is no record."""
+        """Return the place of the record."""
+        claim_domain(self.env).indexes.add(self.env.docname)
+        return [ClaimMatrix()]
+
+
+class ResolveMatrix(SphinxPostTransform):
+    """Fill the places of the record."""
+
+    default_priority = 5  # before references are resolved: the record holds some
+
+    def run(self, **kwargs: Any) -> None:
+        """Fill every place of the page."""
         self.word = words(self.config.language)
-        site = claim_domain(self.env).site
-        path = site.root / site.settings.matrix
-        self.env.note_dependency(str(path))
-        if not site.settings.matrix or not path.is_file():
-            return [paragraph(self.word("No run under mutants is recorded yet."))]
-        matrix = Matrix.read(path)
-        return [self._summary(matrix), self._heat_map(matrix), self._designs(matrix)]
+        matrix = claim_domain(self.env).site.matrix
+        for place in list(self.document.findall(ClaimMatrix)):
+            if matrix is None:
+                place.replace_self(paragraph(self.word("No run under mutants is recorded yet.")))
+            else:
+                place.replace_self(
+                    [self._summary(matrix), self._heat_map(matrix), self._designs(matrix)]
+                )
 
     def _summary(self, matrix: Matrix) -> nodes.paragraph:
         versions = ", ".join(f"{name} {version}" for name, version in matrix.versions.items())
