@@ -15,6 +15,7 @@ that run.
 
 from __future__ import annotations
 
+import dis
 import functools
 import inspect
 import types
@@ -196,7 +197,8 @@ class _Finder:
                 if any(True for _ in _leaves(content)):
                     self._slot(_Defaults(function), index, content, names, depth)
         self._items(function.__kwdefaults__ or {}, names, depth)
-        used = {name: function.__globals__[name] for name in names & function.__globals__.keys()}
+        globals_read = _globals_of(function) & function.__globals__.keys()
+        used = {name: function.__globals__[name] for name in globals_read}
         self._items(used, names, depth, function.__globals__)
 
     def _object(self, found: Any, names: frozenset[str], depth: int) -> None:
@@ -263,6 +265,13 @@ def _names_of(function: Any) -> frozenset[str]:
         return frozenset()
     codes = (function.__code__, *nested(function.__code__))
     return frozenset(name for code in codes for name in code.co_names)
+
+
+def _globals_of(function: types.FunctionType) -> frozenset[str]:
+    """Collect the globals that a function reads, which an attribute's name is not."""
+    codes = (function.__code__, *nested(function.__code__))
+    read = (found for code in codes for found in dis.get_instructions(code))
+    return frozenset(found.argval for found in read if found.opname == "LOAD_GLOBAL")
 
 
 def _with_methods(kind: type, names: frozenset[str]) -> frozenset[str]:

@@ -1,0 +1,49 @@
+"""Programs that once went wrong, each reduced to what mattered."""
+
+from typing import Any
+
+import paddle
+import pytest
+from paddle import nn
+from static_hooks import compare
+
+pytestmark = [
+    pytest.mark.usefixtures("hooks"),
+    pytest.mark.filterwarnings("ignore:Tensor do not have .place. interface"),
+]
+
+scale: Any = None  # stands for a forward value of another program, under the name of an attribute
+
+
+class Scaled(nn.Layer):
+    """Reads an attribute whose name is a global's too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = 5.0
+
+    def times_scale(self, gradient: paddle.Tensor) -> paddle.Tensor:
+        """Multiply by the attribute."""
+        return gradient * gradient * self.scale
+
+    def forward(self, x: Any) -> Any:
+        """Hook an intermediate with the method."""
+        y = 2 * x
+        y.register_hook(self.times_scale)
+        return 3 * y
+
+
+def test_a_global_with_the_name_of_an_attribute_is_not_captured(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A body that reads `self.scale` does not capture a global called `scale`."""
+    paddle.enable_static()
+    try:
+        program = paddle.static.Program()
+        with paddle.static.program_guard(program):
+            monkeypatch.setitem(globals(), "scale", paddle.static.data("other", [1]))
+    finally:
+        paddle.disable_static()
+    report = compare(Scaled, [1.0])
+    assert () == report.differences
+    assert [90.0] == report.ast.gradients["x0"].tolist()
