@@ -104,10 +104,10 @@ def run_chapters(
     except ClaimsError as error:
         raise ExtensionError(str(error)) from error
     hand_to_myst_nb(env, site)
-    if domain.read_all:
-        return env.found_docs
     now, before = site.identities(), domain.data["read"]
     domain.data["read"] = now
+    if domain.read_all:
+        return env.found_docs
     return {docname for docname in now if now[docname] != before.get(docname)}
 
 

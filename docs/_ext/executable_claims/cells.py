@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from .digest import file_digest
 from .evidence import collecting
-from .model import Cell, Evidence
+from .model import Evidence
 from .shell import ChapterShell, Outputs
 from .store import Execution, Fault
 
@@ -21,43 +21,8 @@ if TYPE_CHECKING:
     import io
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-
-@dataclass
-class Job:
-    """A chapter to run.
-
-    Attributes:
-        docname: Its name in Sphinx.
-        path: Its file.
-        key: Its key, kept with the result.
-        cells: Its code cells.
-        root: Folder of the project.
-        packages: Digest of each project folder that cells may use.
-        named: Distributions whose versions the evidence names.
-        persist: Whether a cell that fails does not stop the ones after it.
-    """
-
-    docname: str
-    path: Path
-    key: str
-    cells: tuple[Cell, ...]
-    root: Path
-    packages: dict[str, str]
-    named: tuple[str, ...]
-    persist: bool = False
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the job as JSON values."""
-        cells = [vars(cell) for cell in self.cells]
-        return {**vars(self), "path": str(self.path), "root": str(self.root), "cells": cells}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Job:
-        """Return the job that :meth:`to_json` described."""
-        cells = tuple(Cell(**{**cell, "tags": tuple(cell["tags"])}) for cell in data["cells"])
-        named = tuple(data["named"])
-        paths = {"path": Path(data["path"]), "root": Path(data["root"])}
-        return cls(**{**data, **paths, "cells": cells, "named": named})
+    from .jobs import Job
+    from .model import Cell
 
 
 @dataclass

@@ -13,8 +13,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from .cells import Job
 from .errors import ExecutionError
+from .jobs import Job
 from .store import Execution, Fault, read_result
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .cells import Job
 from .chapters import Page, read_page
 from .decide import Outcome, decide
 from .digest import OWN_FOLDER, Surroundings, file_digest, look_around
 from .discuss import Threads
 from .execution import Order, Setting, run_orders
+from .jobs import Job
 from .matrix import Matrix
 from .model import Claim, Message
 from .remarks import remarks

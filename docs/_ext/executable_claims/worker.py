@@ -23,8 +23,9 @@ import traceback
 from pathlib import Path
 from typing import Any, NoReturn
 
-from .cells import Job, run_chapter
+from .cells import run_chapter
 from .digest import source_files
+from .jobs import Job
 from .mutants import applied
 from .store import write_result
 
