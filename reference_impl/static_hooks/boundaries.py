@@ -89,7 +89,7 @@ def _make_plan(layer: PartialProgramLayer) -> Plan:
             ):
                 plan.per_run.append(entry)
             continue
-        found = captures.values(placed.slots)
+        found = placed.values()
         outputs = range(len(plan.captured), len(plan.captured) + len(found))
         plan.captured.extend(found)
         plan.delegations.append(Delegation(entry, placed, pick, outputs))

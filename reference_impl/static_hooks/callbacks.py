@@ -20,7 +20,7 @@ from weakref import WeakValueDictionary
 
 import paddle
 
-from . import bodies, captures
+from . import bodies, branches, captures
 from .errors import HookAbortedError, HookTypeError, HookValueError, add_note
 from .registration import Placed, Registration, Registry, Run
 from .surfaces import Operation, Value, eager_mode, run_python_op
@@ -72,7 +72,8 @@ def call(
         HookTypeError, HookValueError: the body returned something unusable.
     """
     own = gradient.clone()  # the body may keep or change it; the executor reuses memory
-    if registration.is_removed_in(run):
+    predicates = captured[len(captured) - len(placed.conditions) :]
+    if registration.is_removed_in(run) or not branches.are_met(placed.conditions, predicates):
         return own
     own.stop_gradient = False
     result: Any

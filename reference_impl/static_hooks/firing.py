@@ -109,7 +109,7 @@ class Walk:
             before = self.block.num_ops()
         gradient = return_map_value(gradients[key][0][0], self.argument_map)
         placed = self.placed(entry)
-        captured = [self._visible(entry, v) for v in captures.values(placed.slots)]
+        captured = [self._visible(entry, v) for v in placed.values()]
         with paddle.amp.auto_cast(enable=False):
             result = self._trace(placed, gradient, captured) if placed.decision.traced else None
             self._refuse_strangers(entry, self.block.ops[before:])

@@ -16,7 +16,7 @@ from typing import Any
 
 import paddle
 
-from . import bodies, captures, source
+from . import bodies, branches, captures, source
 from .errors import HookTypeError, UnsupportedHookError
 from .surfaces import TensorHookRemoveHelper, Value, ValueDict, in_to_static_mode
 
@@ -60,6 +60,7 @@ class Registration:
     placed: Placed | None = None
     # What a hook captures inside a branch is gone from its variables when the branch is traced.
     in_branch: list[captures.Slot] = field(default_factory=list)
+    conditions: list[branches.Condition] = field(default_factory=list)
 
     @property
     def site(self) -> str:
@@ -87,10 +88,12 @@ class Registration:
             )
         if decision.traced and self.kept_handle() is not None:
             decision = bodies.Decision(False, "its handle is kept, so it may be removed later")
+        if decision.traced and self.conditions:
+            decision = bodies.Decision(False, "it is registered in a branch, which may not run")
         if decision.traced and -1 in self.target.shape and bodies.may_reshape(hook):
             reason = "its gradient's shape is dynamic, and what it returns may have another"
             decision = bodies.Decision(False, reason)
-        return Placed(hook, decision, slots)
+        return Placed(hook, decision, slots, self.conditions)
 
     def kept_handle(self) -> HookHandle | None:
         """Return the handle, if someone still holds it."""
@@ -103,11 +106,17 @@ class Registration:
 
 @dataclass(frozen=True)
 class Placed:
-    """A hook as the user wrote it, how its body runs, and the forward values that it reaches."""
+    """A hook as the user wrote it, how its body runs, what it reaches, and when it is there."""
 
     hook: Callable[..., Any]
     decision: bodies.Decision
     slots: list[captures.Slot]
+    conditions: Sequence[branches.Condition] = ()
+
+    def values(self) -> list[Value]:
+        """List the forward values that a call of the hook needs."""
+        predicates = (condition.predicate for condition in self.conditions)
+        return [*captures.values(self.slots), *predicates]
 
 
 class HookHandle(TensorHookRemoveHelper):
@@ -244,15 +253,11 @@ def record(program: paddle.static.Program, target: Any, hook: Callable[..., Any]
     entry.handle = weakref.ref(handle)
     restored = source.restore(hook, entry.origin)
     bodies.check_forced(restored)
-    if _is_in_branch(target):
+    if branches.is_in_block():
         entry.in_branch = captures.find(restored)
+        entry.conditions = branches.conditions_of(target)
     registry.entries.append(entry)
     return handle
-
-
-def _is_in_branch(target: Any) -> bool:
-    operation = target.get_defining_op() if isinstance(target, Value) else None
-    return operation is not None and operation.get_parent_block().parent_block is not None
 
 
 def carry_over(traced: paddle.static.Program, clone: paddle.static.Program) -> None:

@@ -24,7 +24,12 @@ try:
     from paddle.base.dygraph.base import guard as eager_mode
     from paddle.base.dygraph.base import in_to_static_mode
     from paddle.base.dygraph.tensor_patch_methods import TensorHookRemoveHelper
-    from paddle.base.libpaddle.pir import Block, Operation, append_shadow_outputs
+    from paddle.base.libpaddle.pir import (
+        Block,
+        Operation,
+        append_shadow_outputs,
+        get_current_insertion_point,
+    )
     from paddle.jit.dy2static.origin_info import Location, global_origin_info_map
     from paddle.jit.dy2static.pir_partial_program import (
         FAKE_VALUE_NAME,
@@ -60,6 +65,7 @@ __all__ = [
     "append_shadow_outputs",
     "ast_to_source_code",
     "eager_mode",
+    "get_current_insertion_point",
     "get_real_op_inputs",
     "get_split_op",
     "global_origin_info_map",
