@@ -22,6 +22,7 @@ from .sot_surfaces import (
     ClassVariable,
     FallbackError,
     FunctionGraph,
+    LayerInferMetaCache,
     MethodVariable,
     OpcodeExecutor,
     OpcodeExecutorBase,
@@ -114,14 +115,23 @@ def _check_if(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _fall_back_whole(original: Callable[..., Any]) -> Callable[..., Any]:
     def transform(self: Any, frame: types.FrameType) -> Any:
+        if not sot_fallback.frame_may_register(self, 0):
+            return original(self, frame)
+        sot_fallback.guard_gradients()  # a tensor may be hooked if it does not stop gradients
         try:
             return original(self, frame)
         except FallbackError as error:
-            if sot_fallback.frame_may_register(self, 0):
-                error.disable_eval_frame = True
+            error.disable_eval_frame = True
             raise
 
     return transform
+
+
+def _mind_gradients(original: Callable[..., Any]) -> Callable[..., Any]:
+    def key_fn(self: Any, layer: Any, *args: Any, **kwargs: Any) -> Any:
+        return paddle.is_grad_enabled(), original(self, layer, *args, **kwargs)
+
+    return key_fn
 
 
 def _check_output(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -211,6 +221,11 @@ PATCHES: list[Patch] = [
     Patch(
         OpcodeExecutor, "transform", _fall_back_whole, ("self", "frame"), _FRAME + "transform",
         "Where a frame with hooks runs eagerly, let all that it calls run eagerly.",
+    ),
+    Patch(
+        LayerInferMetaCache, "key_fn", _mind_gradients, ("self", "layer"),
+        "python/paddle/jit/sot/infer_meta.py::LayerInferMetaCache.key_fn",
+        "Key by whether gradients are on: what was inferred under `no_grad` stops gradients.",
     ),
     *(
         Patch(

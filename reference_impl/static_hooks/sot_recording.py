@@ -76,14 +76,15 @@ class HandleVariable(VariableBase):
     def __init__(self, graph: Any, statement: HookStatement) -> None:
         super().__init__(graph, DummyTracker([]))
         self.statement = statement
+        self._stand_in = HookHandle.__new__(HookHandle)
 
     def get_py_type(self) -> type:
         """Return the type that the frame sees."""
         return HookHandle
 
     def get_py_value(self, allow_tensor: bool = False) -> Any:
-        """Return an object that stands for the handle in comparisons."""
-        return self.statement
+        """Return an object that stands for the handle where its type or identity matters."""
+        return self._stand_in
 
     def getattr(self, name: str, default: Any = None) -> Any:
         """Simulate the look-up of an attribute."""

@@ -21,6 +21,7 @@ from . import bodies, callbacks
 from .errors import HookTypeError, UnsupportedHookError
 from .registration import HookHandle, Placed, Registration
 from .sot_rebuild import Loaded, Maker
+from .surfaces import TensorHookRemoveHelper
 
 
 @dataclass(frozen=True)
@@ -82,9 +83,10 @@ class Arming:
         for index, (entry, recipe) in enumerate(zip(entries, self.recipes, strict=True)):
             _check(entry)
             if recipe.tensor is not None:
-                eager = maker.make(recipe.tensor).register_hook(_Delegated(entry))
+                delegated = _Delegated(entry)
+                eager = maker.make(recipe.tensor).register_hook(delegated)
                 if index in handles:
-                    handles[index].follow(eager)
+                    handles[index].follow(_Removal(delegated, eager))
         self._announce(Armed(entries), outputs)
         return exported
 
@@ -106,7 +108,8 @@ class Arming:
                 callbacks.abort(self._not_twice())
 
         for tensor, (bit, is_used) in zip(outputs, self.outputs, strict=True):
-            tensor.register_hook(functools.partial(announce, bit))
+            # Not by `register_hook`: whoever watches that should see the user's hooks alone.
+            tensor._register_grad_hook(functools.partial(announce, bit))
             if is_used:
                 setattr(tensor, _USED, self._site)
 
@@ -178,7 +181,8 @@ class RunHook:
 
     def __init__(self, arming: Arming, index: int) -> None:
         self._arming, self._index = arming, index
-        self.__name__ = self.__qualname__ = arming.recipes[index].name
+        self.__qualname__ = arming.recipes[index].name
+        self.__name__ = self.__qualname__.rpartition(".")[2]
         bodies.callback(self)
 
     def __call__(self, gradient: paddle.Tensor) -> Any:
@@ -191,12 +195,31 @@ class _Delegated:
     """A hook on an eager tensor that the frame got from outside."""
 
     def __init__(self, entry: Registration) -> None:
-        self._entry = entry
+        self.entry, self.is_running = entry, False
         self._placed = Placed(entry.raw, bodies.Decision(False, "its tensor is the caller's"), [])
-        self.__name__ = bodies.name_of(entry.raw)
+        self.__name__ = bodies.name_of(entry.raw).rpartition(".")[2]
 
     def __call__(self, gradient: paddle.Tensor) -> paddle.Tensor:
+        """Call the hook, so that its exception keeps its type."""
+        self.is_running = True
         try:
-            return callbacks.call(self._entry, self._placed, None, gradient, ())
+            return callbacks.call(self.entry, self._placed, None, gradient, ())
         except BaseException as error:
             callbacks.abort(error)
+        finally:
+            self.is_running = False
+
+
+class _Removal(TensorHookRemoveHelper):
+    """Removes a delegated hook; also from inside its own body, where eager mode breaks down."""
+
+    def __init__(self, delegated: _Delegated, eager: TensorHookRemoveHelper) -> None:
+        self._delegated, self._eager = delegated, eager
+
+    def remove(self) -> bool:
+        """Remove the hook; tell whether it was registered."""
+        entry = self._delegated.entry
+        if entry.removed or not self._delegated.is_running:
+            return self._eager.remove() and not entry.removed
+        entry.removed = True
+        return True

@@ -65,13 +65,13 @@ class Settled:
         self, graph: Any, hooks: Sequence[HookStatement], escaping: Sequence[VariableBase]
     ) -> None:
         self.graph, self.site = graph, f"{hooks[0].file}:{hooks[0].line}"
-        self.flow = Flow(graph.sir_builder.current_sir.statements, differentiable(graph, escaping))
+        self.flow = Flow(graph.sir_builder.current_sir, differentiable(graph, escaping))
         self.exports = [variable for variable in escaping if _is_made_here(variable)]
         kept = _reached_handles([*(hook.hook for hook in hooks), *self.exports])
         traced = [
             hook for hook in hooks
             if not (hook.is_eager or hook in kept or self.flow.is_partial(hook.target))
-            and _is_traced(hook)
+            and _is_traced(hook, self.flow)
         ]  # fmt: skip
         self._settle_traced(traced)
         self._settle_others([hook for hook in hooks if hook not in set(traced)])
@@ -211,19 +211,28 @@ def _is_made_here(variable: VariableBase) -> bool:
     return isinstance(variable, (HandleVariable, MadePartialVariable))
 
 
-def _is_traced(hook: HookStatement) -> bool:
+def _is_traced(hook: HookStatement, flow: Flow) -> bool:
     """Tell whether a body becomes operations of the graph."""
     recorder = Recorder(lambda v: Handle(0) if isinstance(v, HandleVariable) else None)
     node = recorder.node(hook.hook)
     if isinstance(node, Loaded):
         return _is_fixed(hook.hook) and bodies.decide(hook.hook.get_py_value()).traced
-    if not isinstance(node, Function):
+    if not isinstance(node, Function) or any(_is_foreign(load, flow) for load in recorder.loads):
         return False
     maker = Maker({i: _stand_in(load) for i, load in enumerate(recorder.loads)}, Handle)
     function = maker.make(node)
     maker.finish()
     del maker  # who refers to a cell could change it
     return bodies.decide(function).traced
+
+
+def _is_foreign(load: Any, flow: Flow) -> bool:
+    """Tell whether a load is a tensor from outside that would become an input for a hook alone.
+
+    Every input of a graph gets a gradient, be it zeros; in eager mode this one would get none.
+    """
+    is_outside = isinstance(load, TensorVariable) and load.tracker.is_traceable()
+    return is_outside and not flow.takes(load)
 
 
 def _is_fixed(variable: VariableBase) -> bool:
@@ -253,10 +262,11 @@ def _stand_in(load: Any) -> Any:
 
 
 def _name(hook: VariableBase) -> str:
-    function = hook.fn if isinstance(hook, MethodVariable) else hook
-    if isinstance(function, UserDefinedFunctionVariable):
-        return str(function.value.__qualname__)
-    return str(hook.get_py_type().__qualname__)
+    if isinstance(hook, MadePartialVariable):
+        return _name(hook.function)
+    value = getattr(hook.fn if isinstance(hook, MethodVariable) else hook, "value", None)
+    value = getattr(value, "func", value)  # of a `functools.partial`
+    return str(getattr(value, "__qualname__", hook.get_py_type().__qualname__))
 
 
 def settle(graph: Any, returned: Sequence[VariableBase]) -> Settled | None:

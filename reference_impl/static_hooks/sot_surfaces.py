@@ -7,7 +7,7 @@ import paddle
 from .errors import UnknownPaddleError
 
 try:
-    from paddle.jit.sot.infer_meta import VariableCreator
+    from paddle.jit.sot.infer_meta import LayerInferMetaCache, VariableCreator
     from paddle.jit.sot.opcode_translator.executor.function_graph import (
         FunctionGraph,
         record_symbols,
@@ -54,7 +54,7 @@ try:
         analysis_used_names,
         gen_instr,
     )
-    from paddle.jit.sot.symbolic.statement_ir import Statement, Symbol
+    from paddle.jit.sot.symbolic.statement_ir import Statement, StatementIR, Symbol
     from paddle.jit.sot.utils import flatten_extend
     from paddle.jit.sot.utils.exceptions import ConditionalFallbackError, FallbackError
 except ImportError as error:
@@ -75,6 +75,7 @@ __all__ = [
     "FunctionGraph",
     "GlobalVariable",
     "IterVariable",
+    "LayerInferMetaCache",
     "LayerVariable",
     "MethodVariable",
     "ModuleVariable",
@@ -85,6 +86,7 @@ __all__ = [
     "PaddleApiVariable",
     "PartialVariable",
     "Statement",
+    "StatementIR",
     "StringifiedExpression",
     "Symbol",
     "TensorFunctionVariable",
