@@ -47,10 +47,14 @@ def _add_conformance(commands: Any) -> None:
     conformance = commands.add_parser("conformance", help="run the corpus against eager mode")
     conformance.set_defaults(command=_conformance)
     conformance.add_argument(
-        "--mode", action="append", help="eager, ast, sot or program (repeatable)"
+        "--mode", action="append", default=[], help="eager, ast, sot or program (repeatable)"
     )
-    conformance.add_argument("--rule", action="append", help="a rule's name (repeatable)")
-    conformance.add_argument("--entry", action="append", help="an entry's name (repeatable)")
+    conformance.add_argument(
+        "--rule", action="append", default=[], help="a rule's name (repeatable)"
+    )
+    conformance.add_argument(
+        "--entry", action="append", default=[], help="an entry's name (repeatable)"
+    )
     conformance.add_argument("--json", type=Path, metavar="FILE", help="write the outcomes there")
     conformance.add_argument("--isolated", action="store_true", help=argparse.SUPPRESS)
 
@@ -58,13 +62,7 @@ def _add_conformance(commands: Any) -> None:
 def _conformance(options: argparse.Namespace) -> int:
     from .conformance import FAILURES, Outcome, as_json, entries, judge, matrix, summary
 
-    chosen = [
-        (rule, entry, mode)
-        for rule, entry, mode in entries(options.rule, options.mode)
-        if not options.entry or entry.name in options.entry
-    ]
-    if not chosen:
-        raise ValueError(f"conformance: --entry must name an entry, but got {options.entry}")
+    chosen = entries(options.rule, options.mode, options.entry)
     outcomes: list[Outcome] = []
     for rule, entry, mode in chosen:
         _progress(len(outcomes), len(chosen), f"{rule} {entry.name} {mode}")
@@ -107,7 +105,10 @@ def _explain(options: argparse.Namespace) -> int:
         ) from error
     if isinstance(target, type):
         target = target()
-    print(explain(target, *(paddle.ones(shape) for shape in shapes)))
+    inputs = [paddle.ones(shape) for shape in shapes]
+    for tensor in inputs:
+        tensor.stop_gradient = False
+    print(explain(target, *inputs))
     return 0
 
 

@@ -46,7 +46,7 @@ class Report:
         """The run of the one static mode."""
         static = [run for run in self.runs.values() if run.mode != "eager"]
         if len(static) != 1:
-            raise AttributeError(
+            raise ValueError(
                 "report.static: there must be one static mode but got "
                 f"{[run.mode for run in static]}; name the mode that you mean, as report.ast"
             )

@@ -12,6 +12,8 @@ A verdict is one of
 
 from __future__ import annotations
 
+import functools
+import itertools
 import json
 import os
 import platform
@@ -20,8 +22,8 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -37,7 +39,7 @@ from .runs import MODES, compiling, told
 
 VERDICTS = ("same", "safer", "base-wrong", "n/a", "mismatch", "error")
 FAILURES = ("mismatch", "error")
-_CHILD_SECONDS = 300
+_CHILD_SECONDS = 120
 
 
 @dataclass(frozen=True)
@@ -63,13 +65,34 @@ class Outcome:
 
 
 def entries(
-    rules: list[str] | None = None, modes: list[str] | None = None
-) -> Iterator[tuple[str, Case | Scenario, str]]:
-    """List (rule, entry, mode) for all entries of the given rules and modes; all where None."""
-    for rule in rules or [rule for group in corpus.RULES.values() for rule in group]:
-        for entry in corpus.load(rule):
-            for mode in modes or MODES:
-                yield rule, entry, mode
+    rules: Sequence[str] = (), modes: Sequence[str] = (), names: Sequence[str] = ()
+) -> list[tuple[str, Case | Scenario, str]]:
+    """List (rule, entry, mode) for the given rules, modes and entry names; for all where empty.
+
+    Raises:
+        ValueError: A rule, mode or name is not known.
+    """
+    found = [
+        (rule, entry)
+        for rule in rules or itertools.chain.from_iterable(corpus.RULES.values())
+        for entry in corpus.load(rule)
+    ]
+    _must_be_known("mode", modes, MODES)
+    _must_be_known("entry", names, [entry.name for _, entry in found])
+    return [
+        (rule, entry, mode)
+        for rule, entry in found
+        if not names or entry.name in names
+        for mode in modes or MODES
+    ]
+
+
+def _must_be_known(what: str, words: Sequence[str], known: Sequence[str]) -> None:
+    for word in words:
+        if word not in known:
+            raise ValueError(
+                f"conformance: {what} must be one of {', '.join(known)}; but got {word!r}"
+            )
 
 
 def judge(rule: str, entry: Case | Scenario, mode: str, isolated: bool = False) -> Outcome:
@@ -98,23 +121,39 @@ def judge(rule: str, entry: Case | Scenario, mode: str, isolated: bool = False) 
 
 
 def _judge_in_child(rule: str, entry: Case | Scenario, mode: str) -> Outcome:
+    # One child for eager mode, which is expected to die, and one for all static modes together.
+    modes = (
+        ("eager",)
+        if mode == "eager"
+        else tuple(m for m in MODES if m != "eager" and m not in entry.not_applicable)
+    )
+    found = _child(rule, entry.name, modes)
+    if isinstance(found, dict):
+        return Outcome(**found[mode])
+    if mode == "eager":
+        return Outcome(rule, entry.name, mode, "same", f"{found}, as is written down")
+    return Outcome(rule, entry.name, mode, "error", f"in one of {', '.join(modes)}: {found}")
+
+
+@functools.lru_cache
+def _child(rule: str, name: str, modes: tuple[str, ...]) -> dict[str, dict[str, Any]] | str:
+    """Judge an entry in a process of its own: outcomes by mode, or how the process ended."""
     with tempfile.TemporaryDirectory() as folder:
-        answer = Path(folder) / "outcome.json"
-        command = [sys.executable, "-m", "static_hooks", "conformance", "--rule", rule]
-        command += ["--entry", entry.name, "--mode", mode, "--isolated", "--json", str(answer)]
+        answer = Path(folder) / "outcomes.json"
+        command = [sys.executable, "-m", "static_hooks", "conformance", "--isolated"]
+        command += ["--rule", rule, "--entry", name, "--json", str(answer)]
+        command += [word for mode in modes for word in ("--mode", mode)]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         try:
             done = subprocess.run(
                 command, capture_output=True, text=True, timeout=_CHILD_SECONDS, env=environment
             )
         except subprocess.TimeoutExpired:
-            return Outcome(rule, entry.name, mode, "error", f"hung for {_CHILD_SECONDS} s")
+            return f"the process hung for {_CHILD_SECONDS} seconds"
         if answer.exists():
-            return Outcome(**json.loads(answer.read_text())["outcomes"][0])
-    died = f"the process died with status {done.returncode}"
-    if mode == "eager":
-        return Outcome(rule, entry.name, mode, "same", f"{died}, as is written down")
-    return Outcome(rule, entry.name, mode, "error", f"{died}: {done.stderr.strip()[-300:]}")
+            outcomes = json.loads(answer.read_text())["outcomes"]
+            return {outcome["mode"]: outcome for outcome in outcomes}
+    return f"the process died with status {done.returncode}"
 
 
 def _judge_case(case: Case, mode: str) -> tuple[str, str, dict[str, Any]]:
@@ -201,10 +240,12 @@ class _Raised(str):
 
 
 def _drive(function: Callable[[str], Any], mode: str) -> tuple[Any, dict[str, Any]]:
-    with (
-        nullcontext() if mode == "eager" else patches.enabled(),
-        compiling() if mode == "sot" else nullcontext({}) as counts,
-    ):
+    counts: dict[str, Any] = {}
+    with ExitStack() as stack:
+        if mode != "eager":
+            stack.enter_context(patches.enabled())
+        if mode == "sot":
+            counts = stack.enter_context(compiling())
         try:
             return function(mode), counts
         except Exception as error:

@@ -64,7 +64,7 @@ def array_of(tensor: paddle.Tensor) -> Array:
     """Copy a tensor's contents; rows of a sparse gradient are added up into a dense array."""
     dtype = dtype_of(tensor)
     if tensor.is_selected_rows():
-        rows = tensor.get_selected_rows()
+        rows: Any = tensor.get_selected_rows()  # type: ignore[func-returns-value]
         values = np.zeros((rows.height(), *tensor.shape[1:]), np.float32)
         np.add.at(values, rows.rows(), tensor.numpy())  # a row may come several times
         return Array(values, dtype)
@@ -83,18 +83,18 @@ def observed(calls: list[Call], static: bool) -> Iterator[None]:
     owners = [paddle.Tensor, paddle.pir.Value] if static else [paddle.Tensor]
     originals = [owner.register_hook for owner in owners]
     for owner, original in zip(owners, originals, strict=True):
-        owner.register_hook = _observing(original, calls)
+        owner.register_hook = _observing(original, calls)  # type: ignore[method-assign]
     try:
         yield
     finally:
         for owner, original in zip(owners, originals, strict=True):
-            owner.register_hook = original
+            owner.register_hook = original  # type: ignore[method-assign]
 
 
 def _observing(original: Any, calls: list[Call]) -> Callable[..., Any]:
     # Neither conversion may translate the watching itself.
     @paddle.jit.marker.unified
-    @no_eval_frame
+    @no_eval_frame  # type: ignore[untyped-decorator]
     def register_hook(tensor: Any, hook: Any) -> Any:
         if getattr(hook, "__module__", None) == "static_hooks.boundaries":
             return original(tensor, hook)  # seen when the static graph recorded it
@@ -123,7 +123,7 @@ class _Handle:
     def __init__(self, watching: Any, handle: Any) -> None:
         self._watching, self._handle = watching, handle
 
-    @no_eval_frame
+    @no_eval_frame  # type: ignore[untyped-decorator]
     def remove(self) -> bool:
         """Remove the hook and what watches it; the answer, and its warnings, are the hook's."""
         with warnings.catch_warnings():

@@ -24,6 +24,7 @@ from paddle.utils.environments import EnvironmentVariableGuard
 
 from .records import Array, Call, Run, array_of, dtype_of, observed
 
+BREAKS: dict[str, list[str]] = {"breakgraph_reason": []}
 MODES = ("eager", "ast", "sot", "program")
 
 
@@ -51,8 +52,9 @@ def argument(value: Any) -> Callable[[], Any]:
     if not isinstance(value, (paddle.Tensor, np.ndarray)):
         return lambda: copy.deepcopy(value)
     kept = Array(value, str(value.dtype)) if isinstance(value, np.ndarray) else array_of(value)
+    dtype: Any = kept.dtype
     integral = kept.values.dtype.kind != "f"
-    return lambda: paddle.to_tensor(kept.values, dtype=kept.dtype, stop_gradient=integral)
+    return lambda: paddle.to_tensor(kept.values, dtype=dtype, stop_gradient=integral)
 
 
 class Runner:
@@ -218,7 +220,7 @@ def compiling() -> Iterator[dict[str, Any]]:
     CompileSIRCache().clear()
     with (
         EnvironmentVariableGuard(ENV_MIN_GRAPH_SIZE, 0),
-        EnvironmentVariableGuard(ENV_SOT_COLLECT_INFO, {"breakgraph_reason": []}),
+        EnvironmentVariableGuard(ENV_SOT_COLLECT_INFO, BREAKS),
     ):
         try:
             yield counts

@@ -58,8 +58,8 @@ def in_a_with_block(x):
     z = y * y
     with paddle.base.framework.name_scope("hooked"):
         z.register_hook(square)
-        out = z * 3
-    return out
+        tripled = z * 3
+    return tripled + 0
 
 
 def inside_try(x):

@@ -108,24 +108,26 @@ def captured_inside(x):
     return out
 
 
-def a_power_in_a_branch(x):
-    """A form for which Paddle's own static gradient is wrong."""
+def bound_in_both_branches(x):
+    """An intermediate with a name in both branches: Paddle's own static gradient is 0."""
     if x.sum() > 0:
         y = x + 4
         y.register_hook(square)
         z = y**2
     else:
-        z = x * 1
+        y = x * 1
+        z = y
     return z
 
 
-def a_power_in_a_branch_unhooked(x):
+def bound_in_both_branches_unhooked(x):
     """The same without a hook."""
     if x.sum() > 0:
         y = x + 4
         z = y**2
     else:
-        z = x * 1
+        y = x * 1
+        z = y
     return z
 
 
@@ -152,10 +154,10 @@ ENTRIES = [
     Case(after_a_branch, ([-1.0],), {"x0": [20.0]}, not_applicable=PYTHON_CONDITION),
     Case(captured_inside, ([1.0],), {"x0": [24.0]}, not_applicable=PYTHON_CONDITION),
     Case(
-        a_power_in_a_branch,
+        bound_in_both_branches,
         ([2.0],),
         {"x0": [144.0]},
-        control=a_power_in_a_branch_unhooked,
+        control=bound_in_both_branches_unhooked,
         not_applicable=PYTHON_CONDITION,
     ),
 ]
