@@ -44,6 +44,7 @@ from .sot_surfaces import (
     VariableBase,
     VariableCreator,
     record_symbols,
+    tracer_guard,
 )
 
 
@@ -255,7 +256,8 @@ def _guarded(variable: VariableBase) -> VariableBase:
 def _stand_in(load: Any) -> Any:
     """Return what decides like the object that will be loaded."""
     if isinstance(load, TensorVariable) and not load.meta.is_null():
-        return VariableCreator().get_variable(load.meta)
+        with tracer_guard(None):  # a frame is simulated in eager mode
+            return VariableCreator().get_variable(load.meta)
     if isinstance(load, (ConstantVariable, ModuleVariable, PaddleApiVariable)):
         return load.value
     return object() if isinstance(load, VariableBase) else types.CellType(object())

@@ -7,6 +7,7 @@ import paddle
 from .errors import UnknownPaddleError
 
 try:
+    from paddle.base.framework import _dygraph_guard as tracer_guard
     from paddle.jit.sot.infer_meta import LayerInferMetaCache, VariableCreator
     from paddle.jit.sot.opcode_translator.executor.function_graph import (
         FunctionGraph,
@@ -103,4 +104,5 @@ __all__ = [
     "object_equal_faster_guard",
     "object_equal_stringified_guard",
     "record_symbols",
+    "tracer_guard",
 ]

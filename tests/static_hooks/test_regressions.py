@@ -47,3 +47,18 @@ def test_a_global_with_the_name_of_an_attribute_is_not_captured(
     report = compare(Scaled, [1.0])
     assert () == report.differences
     assert [90.0] == report.ast.gradients["x0"].tolist()
+
+
+def captures_a_tensor_that_nothing_uses(x: Any) -> Any:
+    """Hook with a tensor of a shape that no operation has seen."""
+    weights = paddle.to_tensor([[[[1.0], [2.0]], [[3.0], [4.0]]]])
+    y = 2 * x
+    y.register_hook(lambda gradient: gradient * gradient * weights.sum())
+    return 3 * y
+
+
+def test_sot_decides_on_a_hook_whose_tensor_it_has_not_seen() -> None:
+    """A captured tensor that no operation of the frame uses lets the frame be compiled."""
+    report = compare(captures_a_tensor_that_nothing_uses, [1.0], modes=("eager", "sot"))
+    assert () == report.differences
+    assert [180.0] == report.sot.gradients["x0"].tolist()
