@@ -21,6 +21,7 @@ from .sot_surfaces import (
     CellVariable,
     DummyTracker,
     MethodVariable,
+    NamedTupleVariable,
     ObjectVariable,
     UserDefinedFunctionVariable,
     VariableBase,
@@ -67,7 +68,7 @@ class Function:
 
 @dataclass(eq=False)
 class Call:
-    """What a call makes: a bound method, or a `functools.partial`."""
+    """What a call makes: a bound method, a `functools.partial`, or a named tuple."""
 
     function: Callable[..., Any]
     arguments: Sequence[Any]
@@ -170,6 +171,8 @@ class Recorder:
             if isinstance(variable, MadePartialVariable):
                 parts = variable.function, *variable.args
                 return self._call(functools.partial, *parts, **variable.kwargs)
+            if isinstance(variable, NamedTupleVariable):  # SOT itself would make a plain tuple
+                return self._call(variable.cls, *variable.get_wrapped_items())
             if type(variable) is ObjectVariable and _is_plain(variable.get_py_type()):
                 return self._instance(variable)
         return self._load(variable)

@@ -46,7 +46,10 @@ try:
         TensorFunctionVariable,
         UserDefinedFunctionVariable,
     )
-    from paddle.jit.sot.opcode_translator.executor.variables.container import ContainerVariable
+    from paddle.jit.sot.opcode_translator.executor.variables.container import (
+        ContainerVariable,
+        NamedTupleVariable,
+    )
     from paddle.jit.sot.opcode_translator.executor.variables.iter import (
         IterVariable,
         UserDefinedIterVariable,
@@ -81,6 +84,7 @@ __all__ = [
     "MethodVariable",
     "ModuleVariable",
     "MutationDel",
+    "NamedTupleVariable",
     "ObjectVariable",
     "OpcodeExecutor",
     "OpcodeExecutorBase",

@@ -1,6 +1,6 @@
 """Programs that once went wrong, each reduced to what mattered."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import paddle
 import pytest
@@ -62,3 +62,26 @@ def test_sot_decides_on_a_hook_whose_tensor_it_has_not_seen() -> None:
     report = compare(captures_a_tensor_that_nothing_uses, [1.0], modes=("eager", "sot"))
     assert () == report.differences
     assert [180.0] == report.sot.gradients["x0"].tolist()
+
+
+class Pair(NamedTuple):
+    """What a frame keeps two tensors in."""
+
+    left: Any
+    right: Any
+
+
+def captures_a_named_tuple(x: Any, log: list[Any]) -> Any:
+    """Hook with a body that reads fields of a named tuple made in the function."""
+    pair = Pair(2 * x, 3 * x)
+    pair.left.register_hook(lambda gradient: gradient * pair.right)
+    pair.right.register_hook(lambda gradient: log.append(type(pair).__name__))
+    return pair.left * pair.right
+
+
+def test_a_named_tuple_that_a_hook_captures_keeps_its_type() -> None:
+    """A body may read the fields of a named tuple by name, in every mode."""
+    report = compare(captures_a_named_tuple, [1.0], modes=("eager", "ast", "sot"))
+    assert () == report.differences
+    assert [24.0] == report.eager.gradients["x0"].tolist()
+    assert ["Pair"] == report.eager.log
