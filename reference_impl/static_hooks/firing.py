@@ -252,6 +252,7 @@ def around_prune_ops(original: Callable[..., Any]) -> Callable[..., Any]:
                     # All results: Paddle's pruning stops at an operation with a wanted result.
                     inputs_set.update(home.results() if home is not None else ())
             outputs_set.update(registry.tokens)
+            registry.tokens.clear()  # of this walk alone: the next is not after its callbacks
         return original(total_ops, inputs_set, outputs_set, no_grad_set)
 
     return prune_ops
