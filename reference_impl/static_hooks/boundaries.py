@@ -15,7 +15,8 @@ from typing import Any
 import paddle
 
 from . import callbacks, captures, registration
-from .registration import Placed, Registration, Run
+from .flow import Flow, Run
+from .registration import Placed, Registration
 from .surfaces import (
     FAKE_VALUE_NAME,
     PartialProgramLayer,
@@ -52,8 +53,8 @@ class Plan:
     Attributes:
         delegations: hooks to register on eager tensors.
         captured: values that these hooks capture, as extra outputs.
-        per_run: hooks inside the program that depend on the run: their handle outlived tracing, or
-            they reach a list or dict that the caller passed in.
+        per_run: hooks inside the program that depend on the run: their handle outlived tracing,
+            they reach a list or dict that the caller passed in, or not all results lead to them.
     """
 
     delegations: list[Delegation]
@@ -75,18 +76,20 @@ def _make_plan(layer: PartialProgramLayer) -> Plan:
     if registry is None:
         return plan
     pickers = _pickers(layer)
+    flow = Flow(layer._origin_main_program.global_block(), layer._outputs.var_list)
     for entry in registry.entries:
         if entry.removed:
             continue
+        if isinstance(entry.target, Value) and entry.target not in pickers:
+            entry.partial = flow.partial(entry.target)
         placed = entry.place(registry)
         if not isinstance(entry.target, Value):
             pick = _always(entry.target)
         elif entry.target in pickers:
             pick = pickers[entry.target]
         else:
-            if entry.kept_handle() is not None or any(
-                slot.argument is not None for slot in placed.slots
-            ):
+            uses_arguments = any(slot.argument is not None for slot in placed.slots)
+            if uses_arguments or entry.kept_handle() or entry.partial is not None:
                 plan.per_run.append(entry)
             continue
         found = placed.values()
@@ -198,11 +201,15 @@ def _announce(this: Run, layer: PartialProgramLayer, plan: Plan, results: Sequen
     registry = registration.of(layer.program.program)
     assert registry is not None, "a program with hooks has a registry"
 
-    def announce(gradient: paddle.Tensor) -> None:
-        registry.run = this
+    def announcing(bit: int) -> Callable[[paddle.Tensor | None], None]:
+        def announce(gradient: paddle.Tensor | None) -> None:
+            registry.run = this
+            this.live |= 0 if gradient is None else bit
+
+        return announce
 
     for entry in plan.per_run:
         entry.latest_run = this
-    for tensor in results:
+    for index, tensor in enumerate(results):
         if isinstance(tensor, paddle.Tensor) and not tensor.stop_gradient:
-            tensor.register_hook(announce)
+            tensor.register_hook(announcing(1 << index))

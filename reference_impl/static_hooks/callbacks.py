@@ -22,7 +22,8 @@ import paddle
 
 from . import bodies, branches, captures
 from .errors import HookAbortedError, HookTypeError, HookValueError, add_note
-from .registration import Placed, Registration, Registry, Run
+from .flow import Run
+from .registration import Placed, Registration, Registry
 from .surfaces import Operation, Value, eager_mode, run_python_op
 
 _keys = itertools.count(1)
@@ -72,8 +73,10 @@ def call(
         HookTypeError, HookValueError: the body returned something unusable.
     """
     own = gradient.clone()  # the body may keep or change it; the executor reuses memory
+    if registration.is_removed_in(run) or not registration.is_reached_in(run):
+        return own
     predicates = captured[len(captured) - len(placed.conditions) :]
-    if registration.is_removed_in(run) or not branches.are_met(placed.conditions, predicates):
+    if not branches.are_met(placed.conditions, predicates):
         return own
     own.stop_gradient = False
     result: Any

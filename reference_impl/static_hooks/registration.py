@@ -18,25 +18,13 @@ import paddle
 
 from . import bodies, branches, captures, source
 from .errors import HookTypeError, UnsupportedHookError
+from .flow import Run
 from .surfaces import TensorHookRemoveHelper, Value, ValueDict, in_to_static_mode
 
 _ATTRIBUTE = "_static_hooks_registry"
 _CONTAINERS = "_static_hooks_containers"
 REFUSED = "Cannot register hook on a tensor that stop gradient."  # eager's words
 _GONE = "The backward hook {hook!r} registered at {site} does not exist or has been removed."
-
-
-class Run:
-    """One forward run of a traced function, as far as its hooks need to know it.
-
-    Attributes:
-        arguments: the lists and dicts that the caller passed, in the order of the traced copies.
-        removed: the hooks whose handle was told to remove them from this run.
-    """
-
-    def __init__(self, arguments: Sequence[Any]) -> None:
-        self.arguments = arguments
-        self.removed: set[Registration] = set()
 
 
 @dataclass(eq=False)
@@ -47,6 +35,7 @@ class Registration:
         target: the hooked value; an eager tensor, if the function reached one from outside.
         raw: the hook as it was passed.
         file, line: where `register_hook` was called, in the user's source.
+        partial: the results of the function that lead to the target, as bits, if not all do.
     """
 
     target: Any
@@ -58,6 +47,7 @@ class Registration:
     origin: source.Origin | None = None
     latest_run: Run | None = None
     placed: Placed | None = None
+    partial: int | None = None
     # What a hook captures inside a branch is gone from its variables when the branch is traced.
     in_branch: list[captures.Slot] = field(default_factory=list)
     conditions: list[branches.Condition] = field(default_factory=list)
@@ -90,6 +80,8 @@ class Registration:
             decision = bodies.Decision(False, "its handle is kept, so it may be removed later")
         if decision.traced and self.conditions:
             decision = bodies.Decision(False, "it is registered in a branch, which may not run")
+        if decision.traced and self.partial is not None:
+            decision = bodies.Decision(False, "not all results of the function lead to its tensor")
         if decision.traced and -1 in self.target.shape and bodies.may_reshape(hook):
             reason = "its gradient's shape is dynamic, and what it returns may have another"
             decision = bodies.Decision(False, reason)
@@ -102,6 +94,10 @@ class Registration:
     def is_removed_in(self, run: Run | None) -> bool:
         """Tell whether the hook is off for a run."""
         return self.removed or (run is not None and self in run.removed)
+
+    def is_reached_in(self, run: Run | None) -> bool:
+        """Tell whether a gradient came back to the tensor of a run, and not Paddle's zeros."""
+        return run is None or self.partial is None or bool(run.live & self.partial)
 
 
 @dataclass(frozen=True)

@@ -85,3 +85,27 @@ def test_a_named_tuple_that_a_hook_captures_keeps_its_type() -> None:
     assert () == report.differences
     assert [24.0] == report.eager.gradients["x0"].tolist()
     assert ["Pair"] == report.eager.log
+
+
+def two_results(x: Any) -> Any:
+    """Hook what leads to one of two results, and what leads to both."""
+    y = 2 * x
+    y.register_hook(lambda gradient: gradient * gradient)
+    left, right = 3 * y, 5 * y
+    right.register_hook(lambda gradient: gradient + 7)
+    return left, right
+
+
+@pytest.mark.parametrize(
+    ("differentiated", "gradient"),
+    [([0], 2 * 3**2), ([1], 2 * (5 * 8) ** 2), ([0, 1], 2 * (3 + 5 * 8) ** 2)],
+)
+@pytest.mark.parametrize("full_graph", [True, False], ids=["ast", "sot"])
+def test_a_backward_from_some_results_calls_no_hook_of_the_others(
+    full_graph: bool, differentiated: list[int], gradient: float
+) -> None:
+    """The zeros that Paddle gives a result without a gradient reach no hook."""
+    x = paddle.to_tensor([1.0], stop_gradient=False)
+    results = paddle.jit.to_static(two_results, full_graph=full_graph)(x)
+    paddle.autograd.backward([results[index] for index in differentiated])
+    assert [gradient] == x.grad.tolist()
