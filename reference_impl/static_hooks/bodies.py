@@ -248,6 +248,7 @@ def _is_final(hook: types.FunctionType, index: int, owner: types.FunctionType | 
     return not any(
         instruction.opname in _REBINDING and instruction.argval == name
         for code in nested(owner.__code__)
+        if name in code.co_freevars  # else the variable is its own, and settled when it returned
         for instruction in dis.get_instructions(code)
     )
 

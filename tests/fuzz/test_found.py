@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import paddle
 import pytest
-from static_hooks import compare, enabled
+from static_hooks import compare, enabled, explain
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:Tensor do not have .place. interface"  # Paddle asks for it while it builds a backward
@@ -45,3 +45,43 @@ def test_hook_on_such_an_input_sees_its_uses_outside():
 
     assert [[4.0]] == seen
     assert [4.0] == y.grad.tolist()
+
+
+def test_variable_of_the_function_that_a_hook_is_nested_in_is_settled():
+    """Only a `nonlocal` could still rebind it: the body is traced, also two functions deep."""
+
+    def nested(x):
+        def inner(y):
+            scale = y.abs()
+            y.register_hook(lambda g: g * g * scale)
+            return y * 3
+
+        return inner(x * 2)
+
+    (row,) = explain(nested, paddle.to_tensor([2.0], stop_gradient=False))
+
+    assert "traced" == row.runs
+    assert () == compare(nested, [2.0]).differences
+
+
+def test_variable_that_a_nested_function_rebinds_is_not_settled():
+    """A hook that rebinds what another hook reads keeps that one in Python."""
+
+    def nested(x):
+        def inner(y):
+            scale = 2.0
+
+            def rebind(g):
+                nonlocal scale
+                scale = scale + 1
+
+            y.register_hook(rebind)
+            y.register_hook(lambda g: g * scale)
+            return y * 3
+
+        return inner(x * 2)
+
+    rows = explain(nested, paddle.to_tensor([2.0], stop_gradient=False))
+
+    assert ["callback", "callback"] == [row.runs for row in rows]
+    assert () == compare(nested, [2.0]).differences
