@@ -15,6 +15,7 @@ from typing import Any
 import paddle
 
 from . import callbacks, captures, registration
+from .errors import UnsupportedHookError
 from .flow import Flow, Run
 from .registration import Placed, Registration
 from .surfaces import (
@@ -187,13 +188,23 @@ def _hook(delegation: Delegation, this: Run, late: _Captured) -> Callable[..., p
     entry, placed = delegation.registration, delegation.placed
 
     def hook(gradient: paddle.Tensor) -> paddle.Tensor:
-        captured = [late.tensors[index] for index in delegation.outputs]
         try:
+            if delegation.outputs and not late.tensors:
+                raise _without_values(entry)
+            captured = [late.tensors[index] for index in delegation.outputs]
             return callbacks.call(entry, placed, this, gradient, captured)
         except BaseException as error:
             callbacks.abort(error)
 
     return hook
+
+
+def _without_values(entry: Registration) -> UnsupportedHookError:
+    return UnsupportedHookError(
+        f"hook registered at {entry.site}: a run that registers it on an input or parameter must "
+        "be in training mode, since it uses values of the run, but got one in eval mode; "
+        "register it only `if self.training`"
+    )
 
 
 def _announce(this: Run, layer: PartialProgramLayer, plan: Plan, results: Sequence[Any]) -> None:

@@ -86,5 +86,6 @@ def _name(entry: registration.Registration) -> str:
         return f"tensor {entry.target.name}"
     if firing.is_boundary(entry.target):
         return "input or parameter"
-    name: str = entry.target.get_defining_op().name()
+    operation = entry.target.get_defining_op()
+    name: str = operation.name() if operation is not None else "loop variable"
     return name.removeprefix("pd_op.")
