@@ -161,7 +161,7 @@ def _judge_case(case: Case, mode: str) -> tuple[str, str, dict[str, Any]]:
     counts = {"graphs": run.graphs, "breaks": run.breaks}
     if mode == "eager":
         return *_verdict("same", _wrong(case, run), run, case), counts
-    if case.safer:
+    if case.safer and mode in case.safer.modes:
         return *_verdict("safer", _wrong(case.safer, run), run, case.safer), counts
     eager = _run(case, case.function, "eager")
     report = Report({"eager": eager, mode: run})
@@ -220,7 +220,7 @@ def _must(what: str, must: Any, got: Any) -> str:
 
 
 def _judge_scenario(scenario: Scenario, mode: str) -> tuple[str, str, dict[str, Any]]:
-    safer = scenario.safer if mode != "eager" else None
+    safer = scenario.safer if scenario.safer and mode in scenario.safer.modes else None
     got, counts = _drive(scenario.function, mode)
     must = safer.result if safer else scenario.result
     if must is None:

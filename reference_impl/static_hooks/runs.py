@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import paddle
+from paddle.jit.sot.infer_meta import InferMetaCache
 from paddle.jit.sot.opcode_translator.executor.executor_cache import OpcodeExecutorCache
 from paddle.jit.sot.symbolic.compile_cache import CompileSIRCache
 from paddle.jit.sot.utils.envs import ENV_MIN_GRAPH_SIZE, ENV_SOT_COLLECT_INFO
@@ -216,8 +217,9 @@ def compiling() -> Iterator[dict[str, Any]]:
     collected = InfoCollector().get_info_dict(InfoType.E2E_INFO)
     users = collected.pop("BreakGraphReasonInfo", None)
     counts = {"graphs": 0, "breaks": 0}
-    OpcodeExecutorCache().clear()
-    CompileSIRCache().clear()
+    # The last one takes nested lists of the same numbers for one another, whatever their shape.
+    for cache in (OpcodeExecutorCache(), CompileSIRCache(), InferMetaCache()):
+        cache.clear()
     with (
         EnvironmentVariableGuard(ENV_MIN_GRAPH_SIZE, 0),
         EnvironmentVariableGuard(ENV_SOT_COLLECT_INFO, BREAKS),

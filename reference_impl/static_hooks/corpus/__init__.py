@@ -96,6 +96,7 @@ class Safer:
         why: One sentence: what eager mode does, and why this is right instead.
         error: How "type: first line" of the exception must begin, or None for no exception.
         gradients, log, result: As in `Case` and `Scenario`; None to leave them open.
+        modes: Where this applies; the other modes are held to what eager mode does.
     """
 
     why: str
@@ -103,6 +104,7 @@ class Safer:
     gradients: dict[str, Any] | None = None
     log: list[Any] | None = None
     result: Any = None
+    modes: tuple[str, ...] = ("ast", "sot", "program")
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,6 @@ def unhooked(mode):
 
 
 ENTRIES = [
-    Scenario(a_linear_body, [[12.0], [60.0]], control=unhooked),
+    Scenario(a_linear_body, [[12.0], [84.0]], control=unhooked),
     Scenario(a_nonlinear_body, [[8.0], [520.0]], control=unhooked),
 ]
