@@ -17,7 +17,7 @@ unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help html test check claim serve lint linkcheck lock clean stale
+.PHONY: help html test check claim falsify conformance serve lint linkcheck lock clean stale
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' Makefile | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
@@ -31,9 +31,15 @@ test: $(VENV)/ready ## run every test that needs no browser
 check: ## everything that CI runs, from an empty build
 	bash .ci/run
 
-claim: $(VENV)/ready ## run one claim and print its evidence: make claim ID=accumulated-gradient
+claim: $(VENV)/ready ## run one claim and print its evidence: make claim ID=slug [MUTANT=name]
 	@test -n "$(ID)" || { echo "make claim: ID must name a claim, but got none; for example: make claim ID=accumulated-gradient" >&2; exit 2; }
-	$(RUN) -m executable_claims run '$(ID)'
+	$(RUN) -m executable_claims run '$(ID)' $(if $(MUTANT),--mutant '$(MUTANT)')
+
+falsify: $(VENV)/ready ## run the claims under every wrong design and record who kills whom
+	$(RUN) -m executable_claims falsify
+
+conformance: $(VENV)/ready ## run the conformance corpus in every mode and print the matrix
+	$(RUN) -m static_hooks conformance
 
 serve: $(VENV)/ready ## show the site and build it again at every change
 	$(RUN) -m sphinx_autobuild --ignore '$(CURDIR)/_build*' --ignore '$(CURDIR)/.*' --doctree-dir _build/doctrees . _build/html
