@@ -7,6 +7,7 @@ what is recorded of it.
 from __future__ import annotations
 
 import itertools
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +25,10 @@ TOLERANCES = {
     "float16": (4e-3, 1e-4),
     "bfloat16": (3e-2, 1e-3),
 }
+
+
+# A difference in a printed report is cut here; `Report.differences` has all of it.
+_WIDTH = 300
 
 
 @dataclass(frozen=True, repr=False)
@@ -86,9 +91,8 @@ class Report:
         modes = ", ".join(self.runs)
         if self.same:
             return f"Report({modes}: same)"
-        return "\n  ".join(
-            [f"Report({modes}: {len(self.differences)} differences)", *self.differences]
-        )
+        found = [textwrap.shorten(text, _WIDTH) for text in self.differences]
+        return "\n  ".join([f"Report({modes}: {len(found)} differences)", *found])
 
 
 def compare(
