@@ -62,6 +62,11 @@ class Plan:
     captured: list[Value]
     per_run: list[Registration]
 
+    @property
+    def is_needed(self) -> bool:
+        """Whether a run has anything to do."""
+        return bool(self.delegations or self.per_run)
+
 
 def plan_of(layer: PartialProgramLayer) -> Plan:
     """Return the plan of a traced function; settled at its first run."""
@@ -149,7 +154,7 @@ def run(
         arguments: the nest of arguments that the caller passed.
     """
     plan = plan_of(layer)
-    if not plan.delegations and not plan.per_run:
+    if not plan.is_needed:
         return execute(inputs, parameters)
     this = Run(captures.containers_in(arguments))
     late = _Captured()

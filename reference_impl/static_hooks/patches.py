@@ -7,6 +7,7 @@ back the very objects that were there.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import threading
 from collections.abc import Callable, Iterator
@@ -118,6 +119,9 @@ def _run(original: Callable[..., Any]) -> Callable[..., Any]:
         def execute(inputs: Any, parameters: Any) -> Any:
             return run(self, inputs, parameters, attrs)
 
+        if boundaries.plan_of(self).is_needed:  # by this function for ever, also after `disable`
+            bound = functools.partial(call_run_impl_with_hook, self)
+            self.__dict__.setdefault("call_run_impl_with_hook", bound)
         arguments = getattr(_call, "arguments", ())
         return boundaries.run(self, execute, inputs, parameters, arguments)
 
