@@ -2,7 +2,7 @@
 
 Effects of hooks on different tensors are observable, so their order is part of the behaviour. Eager
 mode walks the graph breadth first: an operation is queued when the last gradient that it waits for
-arrives, and its inputs are served in the order of its operands. The static builder walks a
+arrives, and its inputs are served in the order of its operands; leaves overtake. The static builder walks a
 different order; with callbacks in the program it is given this one, which is as valid.
 
 Source: PaddlePaddle/Paddle paddle/fluid/eager/backward.cc `RunBackward`, 3.3.1.
@@ -47,6 +47,8 @@ def eager_order(
             waiting[source] -= 1
             if waiting[source] == 0 and source.name() in _PLUMBING:
                 serve(source)
+            elif waiting[source] == 0 and source.num_operands() == 0:
+                queue.appendleft(source)
             elif waiting[source] == 0:
                 queue.append(source)
 

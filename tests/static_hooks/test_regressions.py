@@ -109,3 +109,18 @@ def test_a_backward_from_some_results_calls_no_hook_of_the_others(
     results = paddle.jit.to_static(two_results, full_graph=full_graph)(x)
     paddle.autograd.backward([results[index] for index in differentiated])
     assert [gradient] == x.grad.tolist()
+
+
+def leaf_beside_an_intermediate(x: Any, w: Any, log: list[Any]) -> Any:
+    """Hook both factors of a product, one of which is a leaf."""
+    h = paddle.tanh(x)
+    for name, tensor in (("h", h), ("x", x), ("w", w)):
+        tensor.register_hook(lambda gradient, name=name: log.append(name))
+    return h * w
+
+
+def test_hooks_of_a_leaf_run_before_those_of_its_siblings() -> None:
+    """In a plain static program too, a leaf's gradient is delivered before the walk goes on."""
+    report = compare(leaf_beside_an_intermediate, [1.0], [2.0], modes=("eager", "program"))
+    assert () == report.differences
+    assert ["w", "h", "x"] == report.eager.log
