@@ -83,9 +83,8 @@ def _make_plan(layer: PartialProgramLayer) -> Plan:
         return plan
     pickers = _pickers(layer)
     flow = Flow(layer._origin_main_program.global_block(), layer._outputs.var_list)
+    registry.entries = [entry for entry in registry.entries if not entry.removed]
     for entry in registry.entries:
-        if entry.removed:
-            continue
         if isinstance(entry.target, Value) and entry.target not in pickers:
             entry.partial = flow.partial(entry.target)
         placed = entry.place(registry)

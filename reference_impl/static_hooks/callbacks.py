@@ -203,9 +203,17 @@ def raising(original: Callable[..., Any]) -> Callable[..., Any]:
                 raise
         finally:
             _calls().pop()
+        _forget_abort()
         raise failure
 
     return call
+
+
+def _forget_abort() -> None:
+    """Drop the abort that Python keeps as the last error printed: its frames hold the program."""
+    if isinstance(getattr(sys, "last_value", None), HookAbortedError):
+        for name in ("last_type", "last_value", "last_traceback", "last_exc"):
+            vars(sys).pop(name, None)
 
 
 @contextmanager
