@@ -128,11 +128,13 @@ def _judge_in_child(rule: str, entry: Case | Scenario, mode: str) -> Outcome:
         else tuple(m for m in MODES if m != "eager" and m not in entry.not_applicable)
     )
     found = _child(rule, entry.name, modes)
+    if isinstance(found, str) and len(modes) > 1:
+        found = _child(rule, entry.name, (mode,))  # which of them was it?
     if isinstance(found, dict):
         return Outcome(**found[mode])
     if mode == "eager":
         return Outcome(rule, entry.name, mode, "same", f"{found}, as is written down")
-    return Outcome(rule, entry.name, mode, "error", f"in one of {', '.join(modes)}: {found}")
+    return Outcome(rule, entry.name, mode, "error", found)
 
 
 @functools.lru_cache

@@ -5,6 +5,8 @@ import io
 
 import paddle
 
+import static_hooks
+
 from . import Case, Scenario, converted
 
 
@@ -114,6 +116,46 @@ def two_on_one_tensor(x, log):
     return 3 * y
 
 
+def adds_noise(x, log):
+    """Each step draws anew, and draws what eager mode draws from the same seed."""
+    y = 2 * x
+    y.register_hook(lambda g: g + paddle.rand([1]))
+    y.register_hook(lambda g: log.append(round(g.item(), 5)))
+    return 3 * y
+
+
+def computes_a_gradient(x):
+    """The body asks for a gradient of its own."""
+
+    def hook(gradient):
+        inner = gradient.detach()
+        inner.stop_gradient = False
+        (found,) = paddle.grad((inner * inner * inner).sum(), inner)
+        return found
+
+    y = 2 * x
+    y.register_hook(hook)
+    return 5 * y
+
+
+def forced_to_be_called_back(mode):
+    """`callback` insists; the result is the same."""
+
+    def square(gradient):
+        return gradient * gradient
+
+    static_hooks.callback(square)
+
+    def function(x):
+        y = 2 * x
+        y.register_hook(square)
+        return 3 * y
+
+    x = paddle.to_tensor([1.0], stop_gradient=False)
+    converted(function, mode)(x).sum().backward()
+    return x.grad.tolist()
+
+
 def prints(mode):
     """`print` prints at each backward, the value and not a placeholder."""
 
@@ -152,6 +194,9 @@ ENTRIES = [
     Case(catches_its_own_error, ([1.0],), {"x0": [18.0]}, log=["handled"]),
     Case(calls_a_helper_with_effects, ([1.0],), {"x0": [18.0]}, log=[3.0]),
     Case(two_on_one_tensor, ([1.0],), {"x0": [16.0]}, log=["first", "second"]),
+    Case(adds_noise, ([1.0],), rounds=3),
+    Case(computes_a_gradient, ([1.0],), {"x0": [150.0]}),
+    Scenario(forced_to_be_called_back, [18.0]),
     Scenario(prints, ["gradient 3.0", "gradient 3.0"]),
     Scenario(observes_an_unused_gradient, [3.0]),
 ]

@@ -87,6 +87,13 @@ def gathered(x):
     return y * paddle.to_tensor([2.0, 3.0, 4.0])
 
 
+def dropped_out(x):
+    """Of a dropout, which drops the same elements in every mode."""
+    y = paddle.nn.functional.dropout(2 * x, 0.5)
+    y.register_hook(square)
+    return 3 * y
+
+
 ENTRIES = [
     Case(matrix_product, ([[1.0, 1.0], [1.0, 1.0]],), {"x0": [[9.0, 19.0], [41.0, 91.0]]}),
     Case(zero_dimensional, ([1.0, 2.0],), {"x0": [9.0, 18.0]}),
@@ -107,5 +114,6 @@ ENTRIES = [
         {"x0": [[[[9.0, 9.0, 0.0], [9.0, 9.0, 0.0], [0.0, 0.0, 0.0]]]]},
         calls=[("square", [3.0, 0.0, 0.0, 0.0])],
     ),
+    Case(dropped_out, ([1.0] * 16,), rounds=2),
     Case(gathered, ([1.0, 1.0],), {"x0": [13.0, 16.0]}),
 ]

@@ -7,7 +7,7 @@ import paddle
 
 from . import Safer, Scenario, converted
 
-TRACES = 50
+TRACES = 20
 
 
 class Payload:
