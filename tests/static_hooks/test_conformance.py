@@ -13,8 +13,17 @@ from static_hooks import __main__ as command
 from static_hooks import conformance, corpus
 from static_hooks.corpus import Case, Safer, Scenario
 
-# A corpus entry is code as users write it, and Paddle comments on it while it traces.
-pytestmark = pytest.mark.filterwarnings("default")
+# What Paddle says, with or without hooks, about code as users write it.
+REMARKS = (
+    "Tensor do not have .place. interface",
+    "Find variable",
+    "Return results has maybe unbound local variable",
+    "In static graph mode",
+    "paddle.grad has unsupported parameter",
+    "When training, we now always track global mean",
+    "(amp_guard|AmpScaler) can only be enabled",
+)
+pytestmark = [pytest.mark.filterwarnings(f"ignore:{remark}") for remark in REMARKS]
 
 ALL = list(conformance.entries())
 RULES = [rule for group in corpus.RULES.values() for rule in group]
@@ -38,7 +47,7 @@ def test_every_rule_has_a_file_and_every_file_a_rule():
 
 def test_the_corpus_is_large():
     """A corpus that shrinks unnoticed would prove less and less."""
-    assert len({(rule, entry.name) for rule, entry, _ in ALL}) >= 250
+    assert len({(rule, entry.name) for rule, entry, _ in ALL}) >= 290
 
 
 @pytest.mark.parametrize("rule", RULES)
