@@ -218,7 +218,8 @@ def compiling() -> Iterator[dict[str, Any]]:
     users = collected.pop("BreakGraphReasonInfo", None)
     counts = {"graphs": 0, "breaks": 0}
     # The last one takes nested lists of the same numbers for one another, whatever their shape.
-    for cache in (OpcodeExecutorCache(), CompileSIRCache(), InferMetaCache()):
+    caches: tuple[Any, ...] = (OpcodeExecutorCache(), CompileSIRCache(), InferMetaCache())
+    for cache in caches:
         cache.clear()
     with (
         EnvironmentVariableGuard(ENV_MIN_GRAPH_SIZE, 0),
