@@ -31,6 +31,7 @@ from .sot_surfaces import (
     TensorVariable,
     VariableBase,
     inline_for_iter_impl,
+    no_eval_frame,
     object_equal_faster_guard,
     object_equal_stringified_guard,
 )
@@ -139,6 +140,7 @@ def _check_output(original: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(original)
     @paddle.jit.marker.unified
+    @no_eval_frame  # SOT would look in vain for a graph in what registers a hook
     def checked(self: paddle.Tensor, *args: Any, **kwargs: Any) -> Any:
         sot_runs.check_returned(self, method)
         return original(self, *args, **kwargs)

@@ -59,7 +59,7 @@ try:
         gen_instr,
     )
     from paddle.jit.sot.symbolic.statement_ir import Statement, StatementIR, Symbol
-    from paddle.jit.sot.utils import flatten_extend
+    from paddle.jit.sot.utils import flatten_extend, no_eval_frame
     from paddle.jit.sot.utils.exceptions import ConditionalFallbackError, FallbackError
 except ImportError as error:
     raise UnknownPaddleError(
@@ -105,6 +105,7 @@ __all__ = [
     "flatten_extend",
     "gen_instr",
     "inline_for_iter_impl",
+    "no_eval_frame",
     "object_equal_faster_guard",
     "object_equal_stringified_guard",
     "record_symbols",
