@@ -180,15 +180,18 @@ class RunHook:
     """Stands in the graph for a hook that each run makes anew."""
 
     def __init__(self, arming: Arming, index: int) -> None:
-        self._arming, self._index = arming, index
+        # The code that replaces the frame keeps `arming` alive. Nothing that a body reaches is in
+        # there, so whoever looks for what this hook captures need not go through all of it.
+        self._arming, self._index = weakref.ref(arming), index
         self.__qualname__ = arming.recipes[index].name
         self.__name__ = self.__qualname__.rpartition(".")[2]
         bodies.callback(self)
 
     def __call__(self, gradient: paddle.Tensor) -> Any:
         """Call the hook of the run."""
-        hook = self._arming.hook_of_run(self._index)
-        return None if hook is None else hook(gradient)
+        arming = self._arming()
+        hook = arming.hook_of_run(self._index) if arming is not None else None
+        return hook(gradient) if hook is not None else None
 
 
 class _Delegated:
