@@ -36,6 +36,9 @@ claims_mutants = "static_hooks.mutants:MUTANTS"
 claims_matrix = "docs/reference/falsification.json"
 claims_rules = "static_hooks.corpus:RULES"
 
+# A new issue can only be opened by a person who is logged in; the form of these links is tested.
+linkcheck_ignore = [r"https://github\.com/[^/]+/[^/]+/issues/new\?"]
+
 html_theme = "sphinx_book_theme"
 html_title = project
 html_theme_options = {

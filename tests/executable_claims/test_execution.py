@@ -59,8 +59,8 @@ def texts(outputs):
         (
             "hangs",
             9,
-            "the cells of a chapter must run to their end, but this cell was still running after 3 "
-            "seconds; make it faster or raise claims_timeout in conf.py",
+            "the cells of a chapter must run to their end, but this cell was still running after "
+            "10 seconds; make it faster or raise claims_timeout in conf.py",
         ),
         (
             "wrong",

@@ -172,7 +172,7 @@ def test_results_of_removed_chapters_are_removed(project):
     project.edit("index.md", "colour\n", "")
     assert 0 == project.build().code
     kept = sorted(path.name for path in (project.root / "_build/executed").iterdir())
-    assert ["area.json", "plain.json", "sub.beside.json"] == kept
+    assert ["area.json", "plain.json", "sub%2Fbeside.json"] == kept
 
 
 def test_an_edit_of_an_installed_package_counts(tmp_path):

@@ -20,6 +20,11 @@ from sphinx.errors import ConfigError, SphinxError
             ["no"],
             "claims_depends must name existing files and folders, but got 'no'",
         ),
+        (
+            "distributions",
+            ["no"],
+            "claims_distributions must name installed packages, but got 'no'",
+        ),
         ("preload", [1], "claims_preload must be a list of strings, but got [1]"),
         ("timeout", 0, "claims_timeout must be a positive number, but got 0"),
         ("timeout", "long", "claims_timeout must be a positive number, but got 'long'"),
@@ -51,6 +56,19 @@ def test_myst_nb_must_not_run_cells(project):
         project.build(nb_execution_mode="force")
 
 
+def test_evidence_must_not_be_hidden(project):
+    """Code and outputs are evidence, and are shown."""
+    with pytest.raises(ConfigError, match="nb_remove_code_source must be False, since"):
+        project.build(nb_remove_code_source=True)
+
+
+def test_a_page_that_is_no_notebook_ends_the_build(project):
+    """A cell whose options can't be read is reported with its page and line."""
+    project.edit("rectangle.md", "```{code-cell} python\nwith", "```{code-cell}\n---\n{\n---\nwith")
+    with pytest.raises(SphinxError, match=r"rectangle.md: the page must be a MyST Markdown noteb"):
+        project.build()
+
+
 def test_a_module_that_can_not_be_preloaded_ends_the_build(project):
     """A mistake in claims_preload is the author's, and shown with its traceback."""
     with pytest.raises(SphinxError, match="claims_preload must be importable, but got"):
@@ -65,9 +83,7 @@ def test_a_wrong_data_file_says_so(tmp_path, text):
     """A file of threads that has another form is refused with its name."""
     path = tmp_path / "threads.yml"
     path.write_text(text)
-    with pytest.raises(
-        ConfigurationError, match=r"^threads.yml must map `repositories`,"
-    ):
+    with pytest.raises(ConfigurationError, match=r"^threads.yml must map `repositories`,"):
         Threads.load(path)
 
 
@@ -76,9 +92,7 @@ def test_a_wrong_record_says_so(tmp_path, text):
     """A record of mutants that has another form is refused with its name."""
     path = tmp_path / "matrix.json"
     path.write_text(text)
-    with pytest.raises(
-        UnreadableFileError, match="must be a record that the command falsify"
-    ):
+    with pytest.raises(UnreadableFileError, match="must be a record that the command falsify"):
         Matrix.read(path)
 
 

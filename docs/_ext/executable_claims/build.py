@@ -12,7 +12,7 @@ from sphinx.errors import ConfigError, ExtensionError
 from sphinx.util import logging
 
 from .digest import digest, file_digest
-from .directives import claim_domain
+from .directives import ClaimDomain, claim_domain
 from .discuss import Desk
 from .errors import ClaimsError, ConfigurationError, UnreadableFileError
 from .report import outcome_json
@@ -58,6 +58,12 @@ def check_configuration(app: Sphinx, config: Config) -> None:
             "nb_execution_mode must be 'off', since executable_claims runs the cells, but got "
             f"{config.nb_execution_mode!r}; write nb_execution_mode = 'off' in conf.py"
         )
+    for name in ("nb_remove_code_source", "nb_remove_code_outputs"):
+        if config[name]:
+            raise ConfigError(
+                f"{name} must be False, since the evidence of claims must be visible, but got "
+                f"{config[name]!r}; remove it from conf.py"
+            )
 
 
 def settings(app: Sphinx) -> Settings:
@@ -159,12 +165,22 @@ def judge(app: Sphinx, env: BuildEnvironment) -> Iterable[str]:
     if outcome.messages:
         # Warnings fail a build only under -W, and only where they are not suppressed.
         app.statuscode = 1
+    return sorted(pages_to_write(domain))
+
+
+def pages_to_write(domain: ClaimDomain) -> set[str]:
+    """Return the pages that show or link to something on other pages that has changed."""
+    site, kept = domain.site, domain.data
+    places = {slug: claim.docname for slug, claim in site.claims.items()}
+    moved = {slug for slug, docname in kept["places"].items() if places.get(slug) != docname}
     matrix = file_digest(site.root / site.settings.matrix) if site.matrix else ""
-    shown = digest([data(app)["claims"], matrix])
-    if shown == domain.data["outcome"]:
-        return []
-    domain.data["outcome"] = shown
-    return sorted(domain.indexes)
+    claims = [[d.claim.to_json(), d.verdict.value] for d in site.outcome.decisions]
+    shown = digest([claims, matrix])
+    pages = {name for name, page in site.pages.items() for r in page.references if r.slug in moved}
+    if shown != kept["shown"]:
+        pages |= domain.indexes
+    kept["places"], kept["shown"] = places, shown
+    return pages
 
 
 def reading_order(env: BuildEnvironment, docname: str) -> list[str]:

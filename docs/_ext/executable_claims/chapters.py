@@ -85,8 +85,8 @@ class Page:
             )
         except Exception as error:  # the reader has no error tree of its own
             raise ChapterError(
-                f"the page must be a MyST Markdown notebook, but reading it gave: {error}; "
-                "correct its front matter or the options of the cell"
+                f"{self.path}: the page must be a MyST Markdown notebook, but reading it gave: "
+                f"{error}; correct its front matter or the options of the cell"
             ) from error
         return notebook
 
@@ -120,10 +120,14 @@ def read_page(docname: str, path: Path, config: MdParserConfig) -> Page:
 
     Returns:
         The page with its claims and what is wrong with them.
+
+    Raises:
+        ChapterError: It says that it is a notebook, but can't be read as one.
     """
     page = Page(docname, path, path.read_text(encoding="utf-8"), config)
     parser = create_md_parser(config, RendererHTML)
     _collect(page, parser.parse(page.text), parser, offset=0, nested=False)
+    _ = page.cells  # read now, so that a mistake in them ends the build before anything runs
     return page
 
 

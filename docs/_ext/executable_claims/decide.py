@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .errors import close_names, suggestion
 from .model import Claim, Decision, Evidence, Message, Verdict
@@ -17,7 +17,13 @@ if TYPE_CHECKING:
     from .store import Execution
 
 HIDING_TAG = re.compile(r"(remove|hide)[-_](cell|input|output)s?")
-FORBIDDEN_METADATA = ("execution_allow_errors", "execution_mode", "execution_excludepatterns")
+FORBIDDEN_METADATA = (
+    "execution_allow_errors",
+    "execution_mode",
+    "execution_excludepatterns",
+    "remove_code_source",
+    "remove_code_outputs",
+)
 LONGEST_LIST = 5
 """A message shows up to this many failed checks of a claim."""
 
@@ -200,17 +206,26 @@ def _ways_to_pass_silently(page: Page, execution: Execution | None) -> Iterator[
         proving[evidence.cell].append(evidence.slug)
     for cell in page.cells:
         hidden = [tag for tag in cell.tags if HIDING_TAG.fullmatch(tag)]
+        hidden += [name for name in FORBIDDEN_METADATA if name in _overrides(cell.options)]
         if hidden and cell.index in proving:
             text = (
                 f"the evidence of claim {', '.join(proving[cell.index])} must be visible, but "
-                f"got the tag {hidden[0]!r} on its cell; remove the tag"
+                f"got {hidden[0]!r} on its cell; remove it"
             )
             yield Message("silent-pass", page.docname, cell.line, text)
         if "skip-execution" in cell.tags:
             text = "every cell must run, but got the tag 'skip-execution'; remove the tag"
             yield Message("silent-pass", page.docname, cell.line, text)
-    overrides = page.notebook.metadata.get("mystnb") or {}
     for name in FORBIDDEN_METADATA:
-        if name in overrides:
-            text = f"a page must not change how cells are run, but got mystnb: {name}; remove it"
+        if name in _overrides(page.notebook.metadata):
+            text = (
+                "a page must not change how cells are run or shown, but got mystnb: "
+                f"{name}; remove it"
+            )
             yield Message("silent-pass", page.docname, 1, text)
+
+
+def _overrides(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the settings of MyST-NB that a page or a cell replaces."""
+    found = metadata.get("mystnb")
+    return found if isinstance(found, dict) else {}

@@ -30,7 +30,14 @@ if TYPE_CHECKING:
     from .model import Cell
 
 OWN_FOLDER = Path(__file__).parent
-ALWAYS_RELEVANT = ("PYTHONPATH", "PYTHONOPTIMIZE", "PYTHONWARNINGS", "PYTHONDEVMODE")
+ALWAYS_RELEVANT = (
+    "PYTHONPATH",
+    "PYTHONOPTIMIZE",
+    "PYTHONWARNINGS",
+    "PYTHONDEVMODE",
+    "PYTHONHASHSEED",
+    "MPLBACKEND",
+)
 """Environment variables that change what any Python program does."""
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
+from docutils.parsers.rst.directives import unchanged
 from sphinx.domains import Domain, ObjType
 from sphinx.roles import XRefRole
 from sphinx.util.docutils import SphinxDirective
@@ -30,7 +32,10 @@ if TYPE_CHECKING:
 class ClaimDirective(SphinxDirective):
     """States a claim. What is wrong with it, the build says when it has read all pages."""
 
-    option_spec = ClaimOptions.option_spec
+    # Any option is taken: the build says which are wrong, together with all else.
+    option_spec = defaultdict(  # noqa: RUF012 (docutils declares it so)
+        lambda: unchanged, ClaimOptions.option_spec
+    )
     required_arguments = 1
     final_argument_whitespace = True
     has_content = True
@@ -75,7 +80,7 @@ class ClaimDomain(Domain):
     name = "claim"
     label = "Claim"
     object_types = {"claim": ObjType("claim", "claim")}  # noqa: RUF012 (Sphinx declares it so)
-    initial_data = {"read": {}, "indexes": set(), "outcome": ""}  # noqa: RUF012
+    initial_data = {"read": {}, "indexes": set(), "places": {}, "shown": ""}  # noqa: RUF012
     data_version = 1
     site: Site
     desk: Desk
@@ -119,9 +124,7 @@ class ClaimDomain(Domain):
         if decision is None:
             return None
         claim = decision.claim
-        return make_refnode(
-            builder, fromdocname, claim.docname, claim.slug, contnode, claim.sentence
-        )
+        return make_refnode(builder, fromdocname, claim.docname, claim.slug, contnode)
 
     def resolve_any_xref(
         self,

@@ -56,7 +56,7 @@ class ResolveDiscussions(SphinxPostTransform):
         questions = claim_domain(self.env).site.threads.questions
         head = [self.word(title) for title in ("Question", "Thread", "Answer")]
         rows = [row(q.text, self._thread(q), self._answer(q)) for q in questions]
-        return table(head, rows, "claim-discussions", (4, 2, 3))
+        return table(head, rows, "claim-discussions", (48, 20, 32))
 
     def _thread(self, question: Question) -> nodes.paragraph:
         threads = claim_domain(self.env).site.threads

@@ -77,10 +77,10 @@ def table(
         head: Titles of the columns.
         rows: Its rows; see :func:`row`.
         name: Its class in HTML.
-        widths: Relative widths of the columns, for paper.
+        widths: Widths of the columns in characters, for plain text and paper.
     """
     group = nodes.tgroup(cols=len(head))
-    group += [nodes.colspec(colwidth=width) for width in widths or [1] * len(head)]
+    group += [nodes.colspec(colwidth=width) for width in widths or [24] * len(head)]
     group += nodes.thead("", row(*head))
     group += nodes.tbody("", *rows)
     return nodes.table("", group, classes=[name])

@@ -29,15 +29,7 @@ class ConfigurationError(ClaimsError):
 
 
 class ChapterError(ClaimsError):
-    """A page can't be read as a chapter.
-
-    Attributes:
-        line: Line of the page where the fault is, counted from 1.
-    """
-
-    def __init__(self, message: str, line: int = 1) -> None:
-        super().__init__(message)
-        self.line = line
+    """A page says that it is a notebook, but can't be read as one."""
 
 
 class EvidenceError(ClaimsError):

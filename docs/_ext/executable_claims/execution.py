@@ -79,7 +79,7 @@ class Setting:
     scratch: Path
     preload: tuple[str, ...] = ()
     sources: tuple[Path, ...] = ()
-    at_once: int = field(default_factory=lambda: os.cpu_count() or 1)
+    at_once: int = field(default_factory=lambda: len(os.sched_getaffinity(0)))
     timeout: float = 600.0
 
 

@@ -77,4 +77,4 @@ class ResolveMatrix(SphinxPostTransform):
         kills = Counter(name for slug in matrix.effects for name in matrix.killers(slug))
         rows = [row(d.name, d.summary, d.source, str(kills[d.name])) for d in matrix.designs]
         head = [self.word(title) for title in ("Mutant", "What it does wrong", "Source", "Kills")]
-        return table(head, rows, "claim-designs", (2, 4, 3, 1))
+        return table(head, rows, "claim-designs", (24, 48, 36, 8))

@@ -84,7 +84,7 @@ class ResolveIndex(SphinxPostTransform):
             )
             for decision in decisions
         ]
-        return table(list(map(self.word, titles)), rows, "claim-index", (6, 1, 1, 2))
+        return table(list(map(self.word, titles)), rows, "claim-index", (60, 12, 12, 24))
 
     def _chapter(self, decision: Decision) -> str:
         return str(self.env.titles[decision.claim.docname].astext())

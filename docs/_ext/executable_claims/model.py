@@ -140,6 +140,10 @@ class Claim:
     accepted: str = ""
     accepted_digest: str = ""
 
+    def to_json(self) -> dict[str, Any]:
+        """Return this claim as JSON values."""
+        return {**asdict(self), "kind": self.kind.value, "threads": list(self.threads)}
+
     @property
     def sentence_digest(self) -> str:
         """Digest of the sentence: an acceptance counts for these words and no others."""

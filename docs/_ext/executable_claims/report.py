@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import asdict
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
@@ -50,7 +49,7 @@ def outcome_json(
 
 def _claim_json(decision: Decision, desk: Desk) -> dict[str, Any]:
     claim, evidence = decision.claim, decision.evidence
-    data = {**asdict(claim), "kind": claim.kind.value, "threads": list(claim.threads)}
+    data = claim.to_json()
     data["accepted"] = claim.accepted if claim.is_accepted else ""
     data["sentence_digest"] = claim.sentence_digest
     del data["accepted_digest"]

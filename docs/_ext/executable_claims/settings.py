@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, fields
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,20 +63,27 @@ class Settings:
         for name, value in given.items():
             given[name] = _checked(name, value, cls.__dataclass_fields__[name].default)
         settings = cls(**given)
-        for name in settings.depends:
+        settings._check_names(root)
+        return settings
+
+    def _check_names(self, root: Path) -> None:
+        """Check that what the settings name exists and has the right form."""
+        for name in self.depends:
             if not (root / name).exists():
                 raise _wrong("depends", "name existing files and folders", name)
-        if settings.threads and not (root / settings.threads).is_file():
-            raise _wrong("threads", "name an existing file", settings.threads)
-        if "{slug}" not in settings.command:
-            raise _wrong("command", "contain {slug}", settings.command)
-        if settings.repository and not re.fullmatch(r"[\w.-]+/[\w.-]+", settings.repository):
-            raise _wrong("repository", "be owner/name", settings.repository)
+        for name in self.distributions:
+            if not list(metadata.distributions(name=name)):
+                raise _wrong("distributions", "name installed packages", name)
+        if self.threads and not (root / self.threads).is_file():
+            raise _wrong("threads", "name an existing file", self.threads)
+        if "{slug}" not in self.command:
+            raise _wrong("command", "contain {slug}", self.command)
+        if self.repository and not re.fullmatch(r"[\w.-]+/[\w.-]+", self.repository):
+            raise _wrong("repository", "be owner/name", self.repository)
         for name in ("mutants", "rules"):
-            location = getattr(settings, name)
+            location = getattr(self, name)
             if location and not re.fullmatch(r"[\w.]+:\w+", location):
                 raise _wrong(name, "be module:attribute", location)
-        return settings
 
 
 def _checked(name: str, value: Any, default: Any) -> Any:

@@ -96,7 +96,7 @@ class Site:
     @property
     def chapters(self) -> dict[str, Page]:
         """The pages with cells."""
-        return {name: page for name, page in self.pages.items() if page.is_chapter}
+        return {name: page for name, page in self.pages.items() if page.cells}
 
     def result(self, docname: str) -> Path:
         """Return the file that keeps the result of a chapter."""

@@ -12,6 +12,7 @@ import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from .digest import file_digest
 from .model import Evidence
@@ -81,7 +82,8 @@ class Execution:
 
 def result_path(folder: Path, docname: str) -> Path:
     """Return the file that holds the result of the chapter ``docname``."""
-    return folder / f"{docname.replace('/', '.')}.json"
+    # Quoted, so that no two names share a file.
+    return folder / f"{quote(docname, safe='')}.json"
 
 
 def write_result(path: Path, execution: Execution) -> None:
