@@ -1,0 +1,1 @@
+"""Ask other frameworks, and Paddle itself, the same questions about hooks: `make survey`."""

@@ -1,0 +1,188 @@
+"""The probes in PyTorch: eager, `torch.compile(fullgraph=True)` and `torch.compile()`."""
+
+# ruff: noqa: D103 - what each probe asks is written once, in ../probes.py
+
+from functools import partial
+
+import harness
+import torch
+from harness import NoForm, Watch, told
+
+MODES = {
+    "eager": lambda function: function,
+    "fullgraph": partial(torch.compile, fullgraph=True),
+    "compile": torch.compile,
+}
+
+
+def square(gradient):
+    return gradient * gradient
+
+
+def add_one(gradient):
+    return gradient + 1
+
+
+def two_uses(hook):
+    """Make the function that most probes run: a hook before two uses of its tensor."""
+
+    def function(x):
+        y = 2 * x
+        y.register_hook(hook)
+        return 3 * y + 4 * y
+
+    return function
+
+
+def step(function):
+    """Run forward and backward once, and return the gradient of the input."""
+    x = torch.tensor(1.0, requires_grad=True)
+    function(x).backward()
+    return x.grad.item()
+
+
+def accumulated_gradient(convert):
+    return {"gradient": step(convert(two_uses(square)))}
+
+
+def late_registration(convert):
+    def between(x):
+        y = 2 * x
+        a = 3 * y
+        y.register_hook(square)
+        return a + 4 * y
+
+    def after(x):
+        y = 2 * x
+        out = 3 * y + 4 * y
+        y.register_hook(square)
+        return out
+
+    return {
+        "between two uses": told(step, convert(between)),
+        "after all uses": told(step, convert(after)),
+    }
+
+
+def registration_order(convert):
+    def function(x):
+        y = 2 * x
+        y.register_hook(add_one)
+        y.register_hook(square)
+        return 3 * y
+
+    return {"gradient": step(convert(function))}
+
+
+def none_observes(convert):
+    def look(gradient):
+        gradient * gradient
+
+    return {"gradient": step(convert(two_uses(look)))}
+
+
+def effectful_body(convert):
+    watch = Watch()
+    function = convert(two_uses(lambda g: watch(g)))
+    for _ in range(3):
+        step(function)
+    return watch.found(lambda g: g.item())
+
+
+def state_at_backward(convert):
+    state = {"factor": 2.0}
+    function = convert(two_uses(lambda g: g * g * state["factor"]))
+    step(function)
+    state["factor"] = 10.0
+    between_steps = step(function)
+    x = torch.tensor(1.0, requires_grad=True)
+    out = function(x)
+    state["factor"] = 100.0
+    out.backward()
+    return {"between steps": between_steps, "between forward and backward": x.grad.item()}
+
+
+def forward_capture(convert):
+    def function(x):
+        y = 2 * x
+        y.register_hook(lambda g: g * g * z)
+        z = y * y
+        return 3 * y + 4 * y
+
+    return {"gradient": step(convert(function))}
+
+
+def remove_while_tracing(convert):
+    def function(x):
+        y = 2 * x
+        handle = y.register_hook(square)
+        out = 3 * y + 4 * y
+        handle.remove()
+        return out
+
+    return {"gradient": step(convert(function))}
+
+
+def exception_keeps_type(convert):
+    state = {"broken": True}
+
+    def hook(gradient):
+        if state["broken"]:
+            raise ValueError("broken")
+        return gradient * gradient
+
+    function = convert(two_uses(hook))
+    out = function(torch.tensor(1.0, requires_grad=True))
+    raised = harness.raised(out.backward)
+    state["broken"] = False
+    return {"exception": raised, "next step": told(step, function)}
+
+
+def graphs(convert):
+    if convert is MODES["eager"]:
+        raise NoForm("eager mode has no graphs")
+
+    def compiled(function):
+        x = torch.tensor(1.0, requires_grad=True)
+        return torch._dynamo.explain(function)(x).graph_count
+
+    return {
+        "with a hook": compiled(two_uses(square)),
+        "without": compiled(lambda x: 3 * (2 * x) + 4 * (2 * x)),
+    }
+
+
+class Net(torch.nn.Module):
+    """Twelve linear layers of 64, with a hook after each or none."""
+
+    def __init__(self, hooked):
+        super().__init__()
+        self.layers = torch.nn.ModuleList(torch.nn.Linear(64, 64) for _ in range(12))
+        self.hooked = hooked
+
+    def forward(self, x):
+        """Apply all layers and add up."""
+        for layer in self.layers:
+            x = torch.relu(layer(x))
+            if self.hooked:
+                x.register_hook(lambda g: g * 0.5)
+        return x.sum()
+
+
+def step_time(convert):
+    def stepper(hooked):
+        torch.manual_seed(0)
+        net = Net(hooked)
+        function, x = convert(net), torch.ones(8, 64)
+
+        def one_step():
+            net.zero_grad()
+            function(x).backward()
+
+        return one_step
+
+    return harness.ratio(stepper(True), stepper(False))
+
+
+if __name__ == "__main__":
+    harness.main(globals(), MODES)
