@@ -140,7 +140,7 @@ def _check_output(original: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(original)
     @paddle.jit.marker.unified
-    @no_eval_frame  # SOT would look in vain for a graph in what registers a hook
+    @no_eval_frame  # type: ignore[untyped-decorator] # no graph is in what registers a hook
     def checked(self: paddle.Tensor, *args: Any, **kwargs: Any) -> Any:
         sot_runs.check_returned(self, method)
         return original(self, *args, **kwargs)

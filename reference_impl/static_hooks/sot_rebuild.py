@@ -20,10 +20,10 @@ from .sot_surfaces import (
     CallableVariable,
     CellVariable,
     DummyTracker,
+    FunctionVariable,
     MethodVariable,
     NamedTupleVariable,
     ObjectVariable,
-    UserDefinedFunctionVariable,
     VariableBase,
     gen_instr,
 )
@@ -164,7 +164,7 @@ class Recorder:
         if handle is not None:
             return handle
         if not variable.tracker.is_traceable():
-            if isinstance(variable, UserDefinedFunctionVariable) and is_defined(variable):
+            if is_defined(variable):
                 return self._function(variable)
             if isinstance(variable, MethodVariable):
                 return self._call(types.MethodType, variable.fn, variable.bound_instance)
@@ -225,9 +225,11 @@ class Recorder:
         return self._load(ClosureCell(simulated, index))
 
 
-def is_defined(function: UserDefinedFunctionVariable) -> bool:
-    """Tell whether a function is defined in a simulated frame."""
-    return FRAME in function.value.__dict__
+def is_defined(variable: VariableBase) -> bool:
+    """Tell whether a variable is a function that a simulated frame defines."""
+    return isinstance(variable, FunctionVariable) and FRAME in getattr(
+        variable.value, "__dict__", {}
+    )
 
 
 def _is_plain(kind: type) -> bool:

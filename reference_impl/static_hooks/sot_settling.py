@@ -207,9 +207,7 @@ def _reached_handles(variables: Sequence[VariableBase]) -> set[HookStatement]:
 
 def _is_made_here(variable: VariableBase) -> bool:
     """Tell whether SOT alone could not hand a variable on: it is made by `arming`."""
-    if isinstance(variable, UserDefinedFunctionVariable):
-        return is_defined(variable)
-    return isinstance(variable, (HandleVariable, MadePartialVariable))
+    return is_defined(variable) or isinstance(variable, (HandleVariable, MadePartialVariable))
 
 
 def _is_traced(hook: HookStatement, flow: Flow) -> bool:

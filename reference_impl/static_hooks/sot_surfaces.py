@@ -39,6 +39,7 @@ try:
     from paddle.jit.sot.opcode_translator.executor.variables.callable import (
         CallableVariable,
         ClassVariable,
+        FunctionVariable,
         LayerVariable,
         MethodVariable,
         PaddleApiVariable,
@@ -77,6 +78,7 @@ __all__ = [
     "DummyTracker",
     "FallbackError",
     "FunctionGraph",
+    "FunctionVariable",
     "GlobalVariable",
     "IterVariable",
     "LayerInferMetaCache",
