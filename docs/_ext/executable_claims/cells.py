@@ -62,16 +62,7 @@ def run_chapter(
     run = _Run()
     start = time.perf_counter()
     with collecting(run.collect):
-        for cell in job.cells:
-            on_cell(cell)
-            run.cell = cell.index
-            outputs, error = shell.run(cell)
-            run.sources.append(cell.source)
-            run.outputs.append(outputs)
-            fault = _fault(cell, error, shell)
-            run.faults += [fault] if fault else []
-            if fault and fault.subtype == "cell-error" and not job.persist:
-                break
+        _run_cells(job, shell, run, on_cell)
     run.faults += _imported_from_elsewhere(job)
     files = _files_read(job, opened)
     return Execution(
@@ -85,6 +76,19 @@ def run_chapter(
         versions={"python": sys.version.split()[0], **{n: metadata.version(n) for n in job.named}},
         seconds=time.perf_counter() - start,
     )
+
+
+def _run_cells(job: Job, shell: ChapterShell, run: _Run, on_cell: Callable[[Cell], None]) -> None:
+    for cell in job.cells:
+        on_cell(cell)
+        run.cell = cell.index
+        outputs, error = shell.run(cell)
+        run.sources.append(cell.source)
+        run.outputs.append(outputs)
+        fault = _fault(cell, error, shell)
+        run.faults += [fault] if fault else []
+        if fault and fault.subtype == "cell-error" and not job.persist:
+            break
 
 
 def _fault(cell: Cell, error: BaseException | None, shell: ChapterShell) -> Fault | None:
