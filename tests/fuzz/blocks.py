@@ -48,7 +48,7 @@ class Writer(Statements):
     def _loop(self, scope: Scope, depth: int) -> list[Line]:
         inner = dict(scope)
         index, a = self.module.name("i"), self.one(inner)
-        carried = self.assign(inner, f"paddle.tanh({a.name} + 0.2 * {index})", a.shape, a)
+        carried = self.assign(inner, f"paddle.tanh({a.name} + 0.25 * {index})", a.shape, a)
         body = self.block(inner, self.random.randint(1, 3), depth + 1)
         self._leave(scope, inner)
         skip = [line(f"if {index} == 1:", line("continue"))] if self.random.random() < 0.1 else []
@@ -58,7 +58,7 @@ class Writer(Statements):
     def _branch(self, scope: Scope, depth: int) -> list[Line]:
         a = self.one(scope)
         tests = ["if FLAG:", "if not FLAG:", f"if {a.name}.ndim == {len(a.shape)}:"]
-        test = self.random.choice([f"if {a.name}.mean() > 0.2:", *tests])
+        test = self.random.choice([f"if {a.name}.mean() > 0.25:", *tests])
         taken, other = dict(scope), dict(scope)
         written = [line(test, *self.block(taken, self.random.randint(1, 3), depth + 1))]
         if self.random.random() < 0.5:

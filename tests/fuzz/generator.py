@@ -17,7 +17,7 @@ HEADER = (
     "import paddle",
     "import static_hooks",
     "LOG, HANDLES, COUNT = [], {}, {}",
-    "STATE, BOX, NUMBER, FLAG = {'k': 0.5}, [0.7], 1.5, True",
+    "STATE, BOX, NUMBER, FLAG = {'k': 0.5}, [0.75], 1.5, True",
 )
 STATE_CHANGES = ("STATE['k'] = {n}", "BOX.append({n})", "NUMBER = {n}", "model.number = {n}")
 
@@ -72,7 +72,7 @@ class _Generator:
         return f"[{', '.join(names)}]", [f"{{o}}[{i}]" for i in count]
 
     def _model(self, body: list[Line], names: str) -> list[Line]:
-        setup = [line("super().__init__()"), line("self.number = 0.8"), *self.module.setup]
+        setup = [line("super().__init__()"), line("self.number = 0.75"), *self.module.setup]
         for name, shape in self.module.parameters.items():
             if self.random.random() < 0.1 and self.hooks.left > 0:
                 setup.append(hook_line(f"{name}.register_hook(lambda g: g * g * {len(shape)}.0)"))
@@ -111,7 +111,7 @@ class _Generator:
         made = f"paddle.to_tensor({self._numbers(var.shape)}, stop_gradient={not var.trains})"
         lines = [line(f"{var.name} = {made}")]
         if var.trains and self.random.random() < 0.2:
-            return f"{var.name} * 1.2", lines
+            return f"{var.name} * 1.25", lines
         return var.name, lines
 
     def _numbers(self, shape: Shape) -> object:
@@ -150,7 +150,7 @@ class _Generator:
         lines = []
         if self.random.random() < 0.2:
             change = self.random.choice(STATE_CHANGES[: 4 if self.is_layer else 3])
-            lines.append(hook_line(change.format(n=round(self.random.uniform(0.3, 1.7), 2))))
+            lines.append(hook_line(change.format(n=self.random.randint(5, 27) / 16)))
         if self.hooks.handles and self.random.random() < 0.3:
             name = self.random.choice(self.hooks.handles)
             removed = f"HANDLES['{name}'].remove()"

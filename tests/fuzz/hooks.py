@@ -11,16 +11,16 @@ from .values import Module, Scope, Var
 
 PURE = (
     "g * g",
-    "g * g * 0.5 + 0.1",
+    "g * g * 0.5 + 0.125",
     "paddle.tanh(g)",
-    "paddle.clip(g, -0.6, 0.6)",
-    "g.abs() - 0.3",
+    "paddle.clip(g, -0.625, 0.625)",
+    "g.abs() - 0.25",
     "g / (1.0 + g * g)",
-    "paddle.where(g > 0.1, g, g * 0.2)",
+    "paddle.where(g > 0.125, g, g * 0.25)",
     "g * 0.5",
 )
-CAPTURING = ("{g} * {c}.mean()", "{g} + paddle.tanh({c}).sum() * 0.1", "{g} * (1.0 + {c}.max())")
-CAPTURING_LIKE = ("{g} * {c}", "{g} + 0.2 * {c} * {c}", "paddle.maximum({g}, {c})")
+CAPTURING = ("{g} * {c}.mean()", "{g} + paddle.tanh({c}).sum() * 0.125", "{g} * (1.0 + {c}.max())")
+CAPTURING_LIKE = ("{g} * {c}", "{g} + 0.25 * {c} * {c}", "paddle.maximum({g}, {c})")
 STATE = ("STATE['k']", "NUMBER", "BOX[-1]", "len(BOX)")
 BODIES = ("pure", "observe", "effect", "count", "branch", "numpy", "state")
 
@@ -100,11 +100,12 @@ class Decorator:
         written, hook = form(name, captured, target)
         call = f"{target.name}.register_hook({hook})"
         kept = self.random.random()
-        if kept < 0.12 and depth == 0:
+        # In eager mode the handle of a tensor that was changed in place removes nothing.
+        if kept < 0.12 and depth == 0 and not target.changes:
             self.handles.append(name)
             # Paddle's conversion of `HANDLES[…] = …` in a branch makes HANDLES a local variable.
             return [*written, hook_line(f"HANDLES.update({name}={call})")]
-        if kept < 0.24:
+        if kept < 0.24 and not target.changes:
             return [*written, hook_line(f"{name}_handle = {call}"), *self._removed(name)]
         simpler = [f"{target.name}.register_hook(lambda g: g * g)"]
         return [*written, hook_line(call, simpler=simpler)]
@@ -136,8 +137,8 @@ class Decorator:
             count = [f"COUNT['{name}'] = COUNT.get('{name}', 0) + 1"]
             return Body(name, [*count, f"return ({value}) * COUNT['{name}']"], None)
         if kind == "branch":
-            last = self.random.choice(["return g - 0.1", "return None", f"LOG.append('{name}')"])
-            return Body(name, ["if g.sum() > 0.3:", f"    return {value}", last], None)
+            last = self.random.choice(["return g - 0.125", "return None", f"LOG.append('{name}')"])
+            return Body(name, ["if g.sum() > 0.25:", f"    return {value}", last], None)
         if kind == "numpy":
             value = f"paddle.to_tensor(np.tanh(({value}).numpy()))"
             return Body(name, [f"return {value}"], value)
