@@ -1,0 +1,1 @@
+"""What hooks cost, as ratios of runs that alternate: `python -m tests.benchmarks`."""
