@@ -17,7 +17,7 @@ unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help html test check claim falsify conformance serve lint linkcheck lock clean stale
+.PHONY: help html test check claim falsify conformance fuzz bench serve lint linkcheck lock clean stale
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' Makefile | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
@@ -40,6 +40,12 @@ falsify: $(VENV)/ready ## run the claims under every wrong design and record who
 
 conformance: $(VENV)/ready ## run the conformance corpus in every mode and print the matrix
 	$(RUN) -m static_hooks conformance
+
+fuzz: $(VENV)/ready ## compare random programs with eager mode: make fuzz [PROGRAMS=10000] [MODE=ast] [SEED=0] [JOBS=1]
+	$(RUN) -m tests.fuzz --programs $(or $(PROGRAMS),10000) --mode $(or $(MODE),ast) --seed $(or $(SEED),0) --jobs $(or $(JOBS),1) $(if $(RECORD),--record '$(RECORD)')
+
+bench: $(VENV)/ready ## measure what hooks cost, as ratios: make bench [TORCH=python-with-torch] [RECORD=file]
+	$(RUN) -m tests.benchmarks $(if $(TORCH),--torch '$(TORCH)') $(if $(RECORD),--record '$(RECORD)')
 
 serve: $(VENV)/ready ## show the site and build it again at every change
 	$(RUN) -m sphinx_autobuild --ignore '$(CURDIR)/_build*' --ignore '$(CURDIR)/.*' --doctree-dir _build/doctrees . _build/html
