@@ -17,7 +17,8 @@ import paddle
 from . import callbacks, captures, registration
 from .errors import UnsupportedHookError
 from .flow import Flow, Run
-from .registration import Placed, Registration
+from .registration import Registration
+from .renewal import Placed, rejoin
 from .surfaces import (
     FAKE_VALUE_NAME,
     PartialProgramLayer,
@@ -55,7 +56,8 @@ class Plan:
         delegations: hooks to register on eager tensors.
         captured: values that these hooks capture, as extra outputs.
         per_run: hooks inside the program that depend on the run: their handle outlived tracing,
-            they reach a list or dict that the caller passed in, or not all results lead to them.
+            they reach a list or dict that the caller passed in, not all results lead to them, or
+            they have state that each run makes anew.
     """
 
     delegations: list[Delegation]
@@ -84,6 +86,9 @@ def _make_plan(layer: PartialProgramLayer) -> Plan:
     pickers = _pickers(layer)
     flow = Flow(layer._origin_main_program.global_block(), layer._outputs.var_list)
     registry.entries = [entry for entry in registry.entries if not entry.removed]
+    rejoin([entry.origin for entry in registry.entries if entry.origin is not None])
+    for entry in registry.entries:
+        entry.find_state(registry)
     for entry in registry.entries:
         if isinstance(entry.target, Value) and entry.target not in pickers:
             entry.partial = flow.partial(entry.target)
@@ -93,8 +98,8 @@ def _make_plan(layer: PartialProgramLayer) -> Plan:
         elif entry.target in pickers:
             pick = pickers[entry.target]
         else:
-            uses_arguments = any(slot.argument is not None for slot in placed.slots)
-            if uses_arguments or entry.kept_handle() or entry.partial is not None:
+            uses_run = placed.state or any(slot.argument is not None for slot in placed.slots)
+            if uses_run or entry.kept_handle() or entry.partial is not None:
                 plan.per_run.append(entry)
             continue
         found = placed.values()
@@ -156,6 +161,9 @@ def run(
     if not plan.is_needed:
         return execute(inputs, parameters)
     this = Run(captures.containers_in(arguments))
+    registry = registration.of(layer._origin_main_program)
+    assert registry is not None, "a function with hooks has a registry"
+    registry.run = this  # for the hooks that a `paddle.grad` inside the function calls
     late = _Captured()
     for delegation in plan.delegations:
         tensor = delegation.tensor(inputs, parameters)

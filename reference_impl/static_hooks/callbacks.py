@@ -23,7 +23,8 @@ import paddle
 from . import bodies, branches, captures
 from .errors import HookAbortedError, HookTypeError, HookValueError, add_note
 from .flow import Run
-from .registration import Placed, Registration, Registry
+from .registration import Registration, Registry
+from .renewal import Placed
 from .surfaces import Operation, Value, eager_mode, run_python_op
 
 _keys = itertools.count(1)
@@ -81,12 +82,13 @@ def call(
     own.stop_gradient = False
     result: Any
     try:
-        if placed.slots:
+        hook, slots, captured = placed.in_run(run.copies if run is not None else None, captured)
+        if slots:
             arguments = run.arguments if run is not None else ()
-            with captures.swapped(placed.slots, captured, arguments):
-                result = placed.hook(own)
+            with captures.swapped(slots, captured, arguments):
+                result = hook(own)
         else:
-            result = placed.hook(own)
+            result = hook(own)
         if result is None:
             result = own
         check(placed.hook, result, gradient, paddle.Tensor)

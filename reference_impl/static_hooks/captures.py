@@ -25,7 +25,7 @@ from contextlib import contextmanager
 from threading import RLock
 from typing import Any
 
-from .source import nested
+from .source import contents, nested
 from .surfaces import UndefinedVar, Value
 
 # A body reaches further than this only through data structures that no hook needs.
@@ -44,6 +44,13 @@ class Slot:
     def get(self) -> Any:
         """Return what the place holds."""
         return self.holder.cell_contents if self.key is _CELL else self.holder[self.key]
+
+    def holds(self, content: Any) -> bool:
+        """Tell whether the place is still there, and holds `content`."""
+        try:
+            return self.get() is content
+        except (LookupError, AttributeError, ValueError):  # the body took it out
+            return False
 
     def set(self, content: Any) -> None:
         """Put `content` into the place."""
@@ -83,7 +90,7 @@ def undefined_names(hook: Callable[..., Any]) -> list[str]:
     """List the free variables that AST conversion took back when it left a branch."""
     code, closure = getattr(hook, "__code__", None), getattr(hook, "__closure__", None) or ()
     named = zip(code.co_freevars, closure, strict=True) if code else ()
-    return [name for name, cell in named if isinstance(_contents(cell), UndefinedVar)]
+    return [name for name, cell in named if isinstance(contents(cell), UndefinedVar)]
 
 
 def containers_in(arguments: Sequence[Any]) -> list[Any]:
@@ -123,7 +130,7 @@ def swapped(
             yield
         finally:
             for slot, content, old in zip(slots, filled, before, strict=True):
-                if slot.get() is content:  # the body may have rebound it, as a `nonlocal` does
+                if slot.holds(content):  # the body may have rebound it, as a `nonlocal` does
                     slot.set(old)
 
 
@@ -155,13 +162,6 @@ def _rebuilt(content: Any, supply: Iterator[Any]) -> Any:
     return content
 
 
-def _contents(cell: types.CellType) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:  # a variable that is not assigned
-        return None
-
-
 class _Finder:
     def __init__(self, containers: dict[int, int]) -> None:
         self.slots: list[Slot] = []
@@ -191,7 +191,7 @@ class _Finder:
     def _function(self, function: types.FunctionType, depth: int) -> None:
         names = _names_of(function)
         for cell in function.__closure__ or ():
-            self._slot(cell, _CELL, _contents(cell), names, depth)
+            self._slot(cell, _CELL, contents(cell), names, depth)
         if function.__defaults__:
             for index, content in enumerate(function.__defaults__):
                 if any(True for _ in _leaves(content)):

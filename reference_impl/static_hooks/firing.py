@@ -18,7 +18,8 @@ import paddle
 from . import callbacks, captures, registration
 from .errors import UnsupportedHookError
 from .ordering import eager_order
-from .registration import Placed, Registration, Registry
+from .registration import Registration, Registry
+from .renewal import Placed
 from .surfaces import (
     Block,
     Operation,
@@ -61,8 +62,10 @@ class Walk:
 
     def placed(self, entry: Registration) -> Placed:
         """See how a hook runs; in the middle of tracing (`paddle.grad`) only for this walk."""
-        look = entry.place if self.registry.full_backward else entry.look
-        return look(self.registry)
+        if self.registry.full_backward:
+            return entry.place(self.registry)
+        entry.find_state(self.registry)
+        return entry.look(self.registry)
 
     def reach(self, op: Operation) -> None:
         """Fire the hooks on the results of `op`; its consumers have all been walked."""

@@ -12,6 +12,7 @@ import operator
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from .renewal import Renewal
 from .surfaces import Block, Operation, Value, ValueDict, get_real_op_inputs
 
 if TYPE_CHECKING:
@@ -25,12 +26,14 @@ class Run:
         arguments: the lists and dicts that the caller passed, in the order of the traced copies.
         removed: the hooks whose handle was told to remove them from this run.
         live: the results whose gradient arrived, as bits.
+        copies: what the run has made anew.
     """
 
     def __init__(self, arguments: Sequence[Any]) -> None:
         self.arguments = arguments
         self.removed: set[Registration] = set()
         self.live = 0
+        self.copies = Renewal()
 
 
 class Flow:

@@ -19,6 +19,7 @@ import paddle
 from . import bodies, branches, captures, source
 from .errors import HookTypeError, UnsupportedHookError
 from .flow import Run
+from .renewal import Placed, State, made_by_trace, state_of
 from .surfaces import TensorHookRemoveHelper, Value, ValueDict, in_to_static_mode
 
 _ATTRIBUTE = "_static_hooks_registry"
@@ -36,6 +37,7 @@ class Registration:
         raw: the hook as it was passed.
         file, line: where `register_hook` was called, in the user's source.
         partial: the results of the function that lead to the target, as bits, if not all do.
+        state: what each run makes anew of the hook.
     """
 
     target: Any
@@ -48,6 +50,7 @@ class Registration:
     latest_run: Run | None = None
     placed: Placed | None = None
     partial: int | None = None
+    state: State | None = None
     # What a hook captures inside a branch is gone from its variables when the branch is traced.
     in_branch: list[captures.Slot] = field(default_factory=list)
     conditions: list[branches.Condition] = field(default_factory=list)
@@ -85,7 +88,13 @@ class Registration:
         if decision.traced and -1 in self.target.shape and bodies.may_reshape(hook):
             reason = "its gradient's shape is dynamic, and what it returns may have another"
             decision = bodies.Decision(False, reason)
-        return Placed(hook, decision, slots, self.conditions)
+        state = None if decision.traced else self.state
+        return Placed(hook, decision, slots, self.conditions, registry.containers, state)
+
+    def find_state(self, registry: Registry) -> None:
+        """See what each run makes anew; before `place`, which refers to what the hook holds."""
+        made = made_by_trace(self, registry.entries)
+        self.state = state_of(source.restore(self.raw, self.origin), self.origin, made)
 
     def kept_handle(self) -> HookHandle | None:
         """Return the handle, if someone still holds it."""
@@ -98,21 +107,6 @@ class Registration:
     def is_reached_in(self, run: Run | None) -> bool:
         """Tell whether a gradient came back to the tensor of a run, and not Paddle's zeros."""
         return run is None or self.partial is None or bool(run.live & self.partial)
-
-
-@dataclass(frozen=True)
-class Placed:
-    """A hook as the user wrote it, how its body runs, what it reaches, and when it is there."""
-
-    hook: Callable[..., Any]
-    decision: bodies.Decision
-    slots: list[captures.Slot]
-    conditions: Sequence[branches.Condition] = ()
-
-    def values(self) -> list[Value]:
-        """List the forward values that a call of the hook needs."""
-        predicates = (condition.predicate for condition in self.conditions)
-        return [*captures.values(self.slots), *predicates]
 
 
 class HookHandle(TensorHookRemoveHelper):
@@ -165,7 +159,6 @@ class Registry:
         callbacks: what the program's callback operations call; alive as long as the program.
         tokens: the results of its callback operations that order them.
         containers: the copies of the caller's lists and dicts that the traced function saw.
-        run: the run whose backward is being executed, where a hook depends on it.
     """
 
     def __init__(self, to_static: bool) -> None:
@@ -176,7 +169,16 @@ class Registry:
         self.callbacks: list[Any] = []
         self.tokens: list[Value] = []
         self.containers: Sequence[Any] = ()
-        self.run: Run | None = None
+        self._run: weakref.ref[Run] | None = None
+
+    @property
+    def run(self) -> Run | None:
+        """The run whose forward or backward is being executed, where a hook depends on it."""
+        return self._run() if self._run is not None else None
+
+    @run.setter
+    def run(self, run: Run) -> None:
+        self._run = weakref.ref(run)
 
     def resolve(self, value: Value) -> Value:
         """Return this program's value for one of the program that was traced."""

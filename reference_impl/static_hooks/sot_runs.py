@@ -19,7 +19,8 @@ import paddle
 
 from . import bodies, callbacks
 from .errors import HookTypeError, UnsupportedHookError
-from .registration import HookHandle, Placed, Registration
+from .registration import HookHandle, Registration
+from .renewal import Placed
 from .sot_rebuild import Loaded, Maker
 from .surfaces import TensorHookRemoveHelper
 

@@ -37,6 +37,7 @@ class Conversion:
     original: weakref.ref[types.FunctionType]
 
 
+UNASSIGNED = object()
 # By the file that Paddle wrote the converted code to: one file a conversion.
 _CONVERSIONS: dict[str, Conversion] = {}
 
@@ -59,11 +60,13 @@ class Origin:
 
     Attributes:
         converted, original: the function that the hook is nested in.
+        cells: the hook's own variables.
         lost: cells of the traced frame that conversion cut the hook's code off from.
     """
 
     converted: types.FunctionType
     original: types.FunctionType
+    cells: dict[str, types.CellType]
     lost: dict[str, types.CellType]
 
 
@@ -79,8 +82,9 @@ def origin_of(hook: Callable[..., Any]) -> Origin | None:
         return None
     # To conversion `c[0] += 1` in an `if` assigns `c`, which becomes a variable of the hook's own.
     names = set(_own_code(function, converted, original).co_freevars)
-    names -= {*_cells(function), *_cells(original)}
-    return Origin(converted, original, _frame_cells(names, converted) if names else {})
+    cells = _cells(function)
+    names -= {*cells, *_cells(original)}
+    return Origin(converted, original, cells, _frame_cells(names, converted) if names else {})
 
 
 def _frame_cells(names: set[str], converted: types.FunctionType) -> dict[str, types.CellType]:
@@ -196,7 +200,7 @@ class _Restorer:
         return done
 
     def _wrapped(self, cell: types.CellType) -> types.CellType:
-        content = _contents(cell)
+        content = contents(cell)
         return types.CellType(self._function(content)) if _is_converted(content) else cell
 
     def _function(self, hook: types.FunctionType) -> types.FunctionType:
@@ -218,7 +222,7 @@ class _Restorer:
         done.__dict__.update(hook.__dict__)
         self._done[id(hook)] = done
         for cell in closure:  # functions nested beside the hook were converted as well
-            if _is_converted(_contents(cell)):
+            if _is_converted(contents(cell)):
                 cell.cell_contents = self.restore(cell.cell_contents)
         return done
 
@@ -235,7 +239,7 @@ class _Restorer:
             return _cells(original).get(name) or self._lost.get(name) or types.CellType()
         if cell is _cells(converted).get(name) and name in _cells(original):
             return _cells(original)[name]
-        return types.CellType(cell.cell_contents) if _is_converted(_contents(cell)) else cell
+        return types.CellType(cell.cell_contents) if _is_converted(contents(cell)) else cell
 
 
 def _is_converted(found: Any) -> bool:
@@ -246,11 +250,12 @@ def _cells(function: types.FunctionType) -> dict[str, types.CellType]:
     return dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
 
 
-def _contents(cell: types.CellType) -> Any:
+def contents(cell: types.CellType) -> Any:
+    """Return what a variable holds; `UNASSIGNED` where that is nothing yet."""
     try:
         return cell.cell_contents
-    except ValueError:  # a variable that is not assigned yet
-        return None
+    except ValueError:
+        return UNASSIGNED
 
 
 def _own_code(
