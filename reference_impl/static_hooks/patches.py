@@ -21,7 +21,7 @@ from paddle.jit.dy2static import function_spec, pir_partial_program, program_tra
 from paddle.jit.dy2static.transformers import transform
 from paddle.pir import Value
 
-from . import boundaries, callbacks, firing, registration, source
+from . import boundaries, callbacks, firing, registration, sot, source
 from .patching import Patch, unknown
 
 
@@ -230,6 +230,7 @@ PATCHES: list[Patch] = [
         "paddle/fluid/pybind/pybind.cc::StandaloneExecutor.run",
         "Rethrow a Python exception with its own type.",
     ),
+    *sot.PATCHES,
 ]  # fmt: skip
 
 _lock = threading.Lock()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
@@ -13,6 +14,7 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
 from .chapters import ClaimOptions
+from .digest import tree_digest
 from .elements import ClaimCard
 
 if TYPE_CHECKING:
@@ -81,7 +83,8 @@ class ClaimDomain(Domain):
     label = "Claim"
     object_types = {"claim": ObjType("claim", "claim")}  # noqa: RUF012 (Sphinx declares it so)
     initial_data = {"read": {}, "indexes": set(), "places": {}, "shown": ""}  # noqa: RUF012
-    data_version = 1
+    # What an older extension pickled is not read: any change of the extension starts anew.
+    data_version = int(tree_digest(Path(__file__).parent)[:15], 16)
     site: Site
     desk: Desk
     read_all: bool = False
