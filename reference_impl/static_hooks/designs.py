@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 from unittest import mock
 
 import paddle
@@ -86,7 +86,7 @@ def _refuse(self: Any, entry: registration.Registration, *_: Any) -> Value:
 
 def _on_identities(insert: Callable[[Any, Value], Value]) -> Iterator[Replacement]:
     """Put each hook on an identity operation of its tensor, as `insert` places it."""
-    record, verify = registration.record, PartialProgramLayer._verify_program
+    record, verify = registration.record, cast("Any", PartialProgramLayer._verify_program)
     build = ir_backward.calc_gradient_helper
 
     def record_on_identity(program: Any, target: Any, hook: Any) -> Any:

@@ -138,7 +138,7 @@ class Walk:
             return None
 
     def _refuse_strangers(self, entry: Registration, made: list[Operation]) -> None:
-        """Refuse a body that reached a value of another program, in a way that nobody looked for."""
+        """Refuse a body that reached a value of another program in a way nobody looked for."""
         for op in made:
             for value in op.operands_source():
                 home = value.get_defining_op()

@@ -2,8 +2,8 @@
 
 Effects of hooks on different tensors are observable, so their order is part of the behaviour. Eager
 mode walks the graph breadth first: an operation is queued when the last gradient that it waits for
-arrives, and its inputs are served in the order of its operands; leaves overtake. The static builder walks a
-different order; with callbacks in the program it is given this one, which is as valid.
+arrives, and its inputs are served in the order of its operands; leaves overtake. The static builder
+walks a different order; with callbacks in the program it is given this one, which is as valid.
 
 Source: PaddlePaddle/Paddle paddle/fluid/eager/backward.cc `RunBackward`, 3.3.1.
 """
@@ -19,9 +19,7 @@ from .surfaces import Operation, Value, get_real_op_inputs, is_fake_value
 _PLUMBING = ("builtin.combine", "builtin.split")
 
 
-def eager_order(
-    operations: Sequence[Operation], outputs: Iterable[Value] = ()
-) -> list[Operation]:
+def eager_order(operations: Sequence[Operation], outputs: Iterable[Value] = ()) -> list[Operation]:
     """Sort forward operations in the order in which eager mode would reach them in backward.
 
     Args:

@@ -22,6 +22,7 @@ from .sot_surfaces import (
     ClassVariable,
     FallbackError,
     FunctionGraph,
+    InferMetaCache,
     LayerInferMetaCache,
     MethodVariable,
     OpcodeExecutor,
@@ -129,8 +130,8 @@ def _fall_back_whole(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _mind_gradients(original: Callable[..., Any]) -> Callable[..., Any]:
-    def key_fn(self: Any, layer: Any, *args: Any, **kwargs: Any) -> Any:
-        return paddle.is_grad_enabled(), original(self, layer, *args, **kwargs)
+    def key_fn(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return paddle.is_grad_enabled(), original(self, *args, **kwargs)
 
     return key_fn
 
@@ -224,10 +225,13 @@ PATCHES: list[Patch] = [
         OpcodeExecutor, "transform", _fall_back_whole, ("self", "frame"), _FRAME + "transform",
         "Where a frame with hooks runs eagerly, let all that it calls run eagerly.",
     ),
-    Patch(
-        LayerInferMetaCache, "key_fn", _mind_gradients, ("self", "layer"),
-        "python/paddle/jit/sot/infer_meta.py::LayerInferMetaCache.key_fn",
-        "Key by whether gradients are on: what was inferred under `no_grad` stops gradients.",
+    *(
+        Patch(
+            cache, "key_fn", _mind_gradients, ("self",),
+            f"python/paddle/jit/sot/infer_meta.py::{cache.__name__}.key_fn",
+            "Key by whether gradients are on: what was inferred under `no_grad` stops gradients.",
+        )
+        for cache in (InferMetaCache, LayerInferMetaCache)
     ),
     *(
         Patch(

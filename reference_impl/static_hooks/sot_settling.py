@@ -126,7 +126,7 @@ class Settled:
 
     def _without_gradient(self, load: Any) -> Any:
         """Replace a tensor of the graph by one that no gradient flows through."""
-        if isinstance(load, TensorVariable) and not load.tracker.is_traceable():
+        if _is_of_graph(load):
             return self.graph.call_tensor_method("detach", load)
         return load
 
@@ -157,6 +157,9 @@ class Prologue:
         codegen.gen_load_object(arming, f"___static_hooks_arming_{id(arming)}")
         for load in loads:
             load.reconstruct(codegen)
+            if _is_of_graph(load):  # the graph's node, which has the hook, must not be in the hook
+                codegen.gen_load_method("detach")
+                codegen.gen_call_method(0)
         codegen.gen_build_tuple(len(loads))
         for tensor in self.outputs:
             codegen.gen_load_fast(tensor.out_var_name)
@@ -165,6 +168,10 @@ class Prologue:
         codegen.gen_unpack_sequence(len(exports))
         for variable in exports:
             _store(codegen, variable)
+
+
+def _is_of_graph(load: Any) -> bool:
+    return isinstance(load, TensorVariable) and not load.tracker.is_traceable()
 
 
 def _store(codegen: Any, variable: VariableBase) -> None:

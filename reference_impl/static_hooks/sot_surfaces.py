@@ -8,7 +8,11 @@ from .errors import UnknownPaddleError
 
 try:
     from paddle.base.framework import _dygraph_guard as tracer_guard
-    from paddle.jit.sot.infer_meta import LayerInferMetaCache, VariableCreator
+    from paddle.jit.sot.infer_meta import (
+        InferMetaCache,
+        LayerInferMetaCache,
+        VariableCreator,
+    )
     from paddle.jit.sot.opcode_translator.executor.function_graph import (
         FunctionGraph,
         record_symbols,
@@ -80,6 +84,7 @@ __all__ = [
     "FunctionGraph",
     "FunctionVariable",
     "GlobalVariable",
+    "InferMetaCache",
     "IterVariable",
     "LayerInferMetaCache",
     "LayerVariable",

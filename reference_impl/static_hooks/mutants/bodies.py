@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import paddle
@@ -97,13 +98,14 @@ def captures_early() -> Replacements:
 
     def capturing(program: Any, target: Any, hook: Any) -> Any:
         handle = record(program, target, hook)
-        containers = registration.of(program).containers
+        registry = registration.of(program)
+        containers = registry.containers if registry else ()
         early[handle._registration] = captures.find(source.restore(hook), containers)
         return handle
 
     def with_early_slots(self: Any, registry: Any) -> Any:
         placed = look(self, registry)
-        return registration.Placed(placed.hook, placed.decision, early.get(self, []))
+        return replace(placed, slots=early.get(self, []))
 
     yield registration, "record", capturing
     yield registration.Registration, "look", with_early_slots

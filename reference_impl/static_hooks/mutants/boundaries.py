@@ -42,7 +42,10 @@ def registers_once() -> Replacements:
 
 @mutant("A handle removes nothing.", "PaddlePaddle/Paddle#52948, which left remove() for later")
 def never_removes() -> Replacements:
-    yield registration.HookHandle, "remove", paddle.jit.marker.unified(lambda self: True)
+    def remove(self: Any) -> bool:
+        return True
+
+    yield registration.HookHandle, "remove", paddle.jit.marker.unified(remove)
 
 
 @mutant("A handle removes its hook from every later run as well.")

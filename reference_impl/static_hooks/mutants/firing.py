@@ -135,7 +135,8 @@ def _dropping(is_dropped: Callable[[Any, Any], bool]) -> Replacements:
 
     def dropping(program: Any, target: Any, hook: Any) -> Any:
         handle = record(program, target, hook)
-        entries = registration.of(program).entries
+        registry = registration.of(program)
+        entries = registry.entries if registry else []
         if any(is_dropped(entries[-1], earlier) for earlier in entries[:-1]):
             entries.pop()
         return handle
