@@ -10,6 +10,7 @@ By then every variable of the frame has its last value, which is what a hook's b
 from __future__ import annotations
 
 import functools
+import operator
 import types
 from collections.abc import Sequence
 from typing import Any
@@ -121,14 +122,12 @@ class Settled:
         exports = [recorder.node(variable) for variable in self.exports]
         self.arming = Arming(recipes, exports, self.site)
         for index, hook in enumerate(hooks):
-            hook.register = functools.partial(_register, RunHook(self.arming, index))
-        self.loads = [self._without_gradient(load) for load in recorder.loads]
-
-    def _without_gradient(self, load: Any) -> Any:
-        """Replace a tensor of the graph by one that no gradient flows through."""
-        if _is_of_graph(load):
-            return self.graph.call_tensor_method("detach", load)
-        return load
+            hook.register = operator.methodcaller("register_hook", RunHook(self.arming, index))
+        # A tensor of the graph is captured without its gradient, which would flow back from it.
+        self.loads = [
+            self.graph.call_tensor_method("detach", load) if _is_of_graph(load) else load
+            for load in recorder.loads
+        ]
 
     @property
     def returned(self) -> list[VariableBase]:
@@ -179,10 +178,6 @@ def _store(codegen: Any, variable: VariableBase) -> None:
     name = f"___static_hooks_{variable.id}"
     codegen.gen_store_fast(name)
     variable.__dict__["reconstruct"] = lambda codegen, **_: codegen.gen_load_fast(name)
-
-
-def _register(hook: Any, value: Any) -> Any:
-    return value.register_hook(hook)
 
 
 def _handle(variable: VariableBase, hooks: Sequence[HookStatement]) -> Handle | None:
