@@ -17,7 +17,7 @@ unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help html test check claim falsify conformance fuzz bench serve lint linkcheck lock clean stale
+.PHONY: help html test check claim falsify conformance fuzz bench survey matrix serve lint linkcheck lock clean stale
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' Makefile | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
@@ -46,6 +46,13 @@ fuzz: $(VENV)/ready ## compare random programs with eager mode: make fuzz [PROGR
 
 bench: $(VENV)/ready ## measure what hooks cost, as ratios: make bench [TORCH=python-with-torch] [RECORD=file]
 	$(RUN) -m tests.benchmarks $(if $(TORCH),--torch '$(TORCH)') $(if $(RECORD),--record '$(RECORD)')
+
+survey: $(VENV)/ready ## ask other frameworks the same questions, in environments of their own, and try all designs: make survey [PEERS=JAX]
+	$(RUN) -m tools.survey $(PEERS)
+	$(RUN) -m tools.survey.scoreboard
+
+matrix: $(VENV)/ready ## ask other versions of Paddle what they do with hooks: make matrix [VERSIONS=3.0.0]
+	$(RUN) -m tools.matrix $(VERSIONS)
 
 serve: $(VENV)/ready ## show the site and build it again at every change
 	$(RUN) -m sphinx_autobuild --ignore '$(CURDIR)/_build*' --ignore '$(CURDIR)/.*' --doctree-dir _build/doctrees . _build/html

@@ -101,7 +101,7 @@ class Environment:
         lines = done.stdout.strip().splitlines()
         if done.returncode:
             return {"died": f"the process ended with status {done.returncode}"}
-        answer: dict[str, Any] = json.loads(lines[-1])
+        answer: dict[str, Any] = json.loads(without_places(lines[-1]))
         return answer
 
 
@@ -128,7 +128,9 @@ def _called(command: Sequence[str], variables: dict[str, str] | None = None) -> 
 
 def without_places(text: str) -> str:
     """Return a text without this machine's folders and without addresses."""
-    text = text.replace(f"{ROOT}{os.sep}", "").replace(str(Path.home()), "~")
+    for folder in {ROOT, ROOT.resolve(), *(p.resolve() for p in (ROOT / "_build").glob("*"))}:
+        text = text.replace(f"{folder}{os.sep}", "")
+    text = text.replace(str(Path.home()), "~")
     return re.sub(r"(?:file|https?)://\S+", "…", text)
 
 

@@ -82,14 +82,18 @@ def seconds_of(step, times):
     return time.perf_counter() - start
 
 
+def answer(probe, *arguments):
+    """Run a probe and print what it did."""
+    try:
+        found = {"got": probe(*arguments)}
+    except NoForm as reason:
+        found = {"no form": str(reason)}
+    except Exception as error:
+        found = {"raised": line_of(error)}
+    sys.stdout.write("\n" + json.dumps(found) + "\n")
+
+
 def main(probes, modes):
     """Run the probe that the command line names, in the mode that it names."""
     mode, name = sys.argv[1:]
-    probe = probes[name.replace("-", "_")]
-    try:
-        answer = {"got": probe(modes[mode])}
-    except NoForm as reason:
-        answer = {"no form": str(reason)}
-    except Exception as error:
-        answer = {"raised": line_of(error)}
-    sys.stdout.write(json.dumps(answer) + "\n")
+    answer(probes[name.replace("-", "_")], modes[mode])

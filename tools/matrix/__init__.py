@@ -1,0 +1,1 @@
+"""Ask several versions of Paddle what they do with hooks: `make matrix`."""
