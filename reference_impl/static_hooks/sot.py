@@ -124,6 +124,7 @@ def _fall_back_whole(original: Callable[..., Any]) -> Callable[..., Any]:
             return original(self, frame)
         except FallbackError as error:
             error.disable_eval_frame = True
+            sot_fallback.note(error, self)
             raise
 
     return transform

@@ -19,6 +19,7 @@ from .sot_surfaces import (
     CellVariable,
     ConditionalFallbackError,
     ConstantVariable,
+    FallbackError,
     IterVariable,
     LayerVariable,
     OpcodeExecutorBase,
@@ -47,6 +48,15 @@ def fall_back(reason: str, file: str, line: int) -> NoReturn:
     guard_gradients()
     REASONS.append(f"{file}:{line}: the function runs eagerly, since {reason}")
     raise ConditionalFallbackError(REASONS[-1], disable_eval_frame=True)
+
+
+def note(error: FallbackError, executor: Any) -> None:
+    """Keep the reason of SOT's own for running a frame eagerly that may register a hook."""
+    if not isinstance(error, ConditionalFallbackError):
+        code, line = executor.vframe.code, executor._current_line
+        why = next(filter(None, map(str.strip, str(error).splitlines())), "it says not why")
+        at = f"{code.co_filename}:{line}"
+        REASONS.append(f"{at}: the function runs eagerly, since SOT can't simulate it: {why}")
 
 
 def guard_gradients() -> bool:

@@ -434,7 +434,17 @@ def differentiated_inside(x: Any) -> Any:
     return y * y + paddle.grad((y * y).sum(), [x], retain_graph=True)[0]
 
 
+def broken_in_a_loop(x: Any) -> Any:
+    """Break the graph in a loop, which SOT can't simulate, hooks or not."""
+    for _ in range(2):
+        x = x * 2
+        x.register_hook(square)
+        print(end="")  # noqa: T201 - the break
+    return x * 1.0
+
+
 FALLBACKS = {
+    broken_in_a_loop: "SOT can't simulate it: Encountered BreakGraphError during FOR_ITER",
     late_after_a_break: "used before a graph break may be hooked after it",
     changed_in_place: "in-place changes (add_)",
     element_set: "in-place changes (setitem)",
