@@ -1,13 +1,18 @@
-"""What is asked, of whom, and what the right answers are: those of Paddle's eager mode."""
+"""What is asked, of whom, and what is right: what Paddle's eager mode does.
+
+Of exceptions, right is what it should do: there eager mode turns every type into OSError.
+"""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
 from .environments import Environment
 
 ROUNDED = 3  # decimal places of a number that count
+_EXCEPTION = re.compile(r"\w+(Error|Exception): ")
 
 
 @dataclass(frozen=True)
@@ -16,7 +21,7 @@ class Probe:
 
     Attributes:
         asks: the question, in a few words.
-        right: what Paddle's eager mode does, by name; empty where a number is only measured.
+        right: what must come out, by name; empty where a number is only measured.
     """
 
     asks: str
@@ -122,8 +127,8 @@ def verdict(probe: Probe, answer: dict[str, Any]) -> str:
     """Judge what a program answered.
 
     Returns:
-        "same" as Paddle's eager mode; "differs", without an error; "raised"; "no form", where the
-        framework can't express it; "died"; "measured", where nothing is right or wrong.
+        "same", as is right; "differs", without an error; "raised"; "no form", where the framework
+        can't express it; "died"; "measured", where nothing is right or wrong.
     """
     for outcome in ("no form", "raised", "died"):
         if outcome in answer:
@@ -133,7 +138,10 @@ def verdict(probe: Probe, answer: dict[str, Any]) -> str:
     got = {k: v for k, v in answer["got"].items() if not str(v).startswith("no form")}
     right = {name: value for name, value in probe.right.items() if name in got}
     got = {name: value for name, value in got.items() if name in right}
-    return "same" if right and _rounded(got) == _rounded(right) else "differs"
+    wrong = [v for name, v in got.items() if _rounded(v) != _rounded(right[name])]
+    if wrong and all(_EXCEPTION.match(str(value)) for value in wrong):
+        return "raised"
+    return "differs" if wrong or not right else "same"
 
 
 def _rounded(value: Any) -> Any:

@@ -63,6 +63,11 @@ def two_uses(hook):
     return function
 
 
+def without_a_hook(x):
+    y = 2 * x
+    return 3 * y + 4 * y
+
+
 def step(function):
     """Run forward and backward once, and return the gradient of the input."""
     x = paddle.to_tensor(1.0, stop_gradient=False)
@@ -179,7 +184,7 @@ def graphs(convert):
 
     return {
         "with a hook": compiled(two_uses(square)),
-        "without": compiled(lambda x: 3 * (2 * x) + 4 * (2 * x)),
+        "without": compiled(without_a_hook),
     }
 
 
