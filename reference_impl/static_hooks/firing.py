@@ -53,7 +53,8 @@ class Walk:
         self.token: Value | None = outer.token if outer else None
         self.ordered = False
         self.outputs = list(self.state.value_to_valuegrad.keys())
-        self.fired: set[Registration] = set()
+        # The builder gives a value that it reached without a gradient zeros: these are not for hooks.
+        self.reached: set[Registration] = set()
         self.hooked = ValueDict(default_factory=list)
         for entry in registry.active():
             value = registry.resolve(entry.target)
@@ -76,6 +77,7 @@ class Walk:
                 "the function that is being traced; make its body tensor operations alone"
             )
         here = [(e, value) for value in results for e in self.hooked.get(value, [])]
+        self.reached.update(entry for entry, _ in here)
         if here and any(self._has_gradient(value) for value in results):
             here.sort(key=lambda pair: self.registry.entries.index(pair[0]))
             for entry, value in here:
@@ -87,7 +89,7 @@ class Walk:
         for value, entries in self.hooked.items():
             op = value.get_defining_op()
             for entry in entries:
-                if entry not in self.fired and op is not None and self._has_gradient(value):
+                if entry not in self.reached and op is not None and self._has_gradient(value):
                     self._fire(op, entry, value)
 
     def _key(self, value: Value) -> Value:
@@ -104,7 +106,6 @@ class Walk:
             ir_backward.append_full_like(0.0, like, self._key(value), self.state, self.backward_ops)
 
     def _fire(self, op: Operation, entry: Registration, value: Value) -> None:
-        self.fired.add(entry)
         key, before = self._key(value), self.block.num_ops()
         gradients = self.state.value_to_valuegrad
         if len(gradients[key]) > 1:

@@ -146,16 +146,22 @@ def _dropping(is_dropped: Callable[[Any, Any], bool]) -> Replacements:
 
 @mutant("A hook is called with zeros when no gradient reaches its tensor.")
 def fires_without_gradient() -> Replacements:
-    finish = firing.Walk.finish
+    finish, fire = firing.Walk.finish, firing.Walk._fire
+    called: set[Any] = set()
+
+    def noting(self: Any, op: Any, entry: Any, value: Any) -> None:
+        called.add(entry)
+        fire(self, op, entry, value)
 
     def finish_all(self: Any) -> None:
         finish(self)
         for value, entries in self.hooked.items():
             for entry in entries:
-                if entry not in self.fired:
+                if entry not in called:
                     self._fill(value.get_defining_op(), value)
                     self._fire(value.get_defining_op(), entry, value)
 
+    yield firing.Walk, "_fire", noting
     yield firing.Walk, "finish", finish_all
 
 
