@@ -53,7 +53,7 @@ class Walk:
         self.token: Value | None = outer.token if outer else None
         self.ordered = False
         self.outputs = list(self.state.value_to_valuegrad.keys())
-        # The builder gives a value that it reached without a gradient zeros: these are not for hooks.
+        # A value that the builder reached without a gradient gets zeros: not for hooks.
         self.reached: set[Registration] = set()
         self.hooked = ValueDict(default_factory=list)
         for entry in registry.active():
