@@ -74,17 +74,6 @@ class Peer:
 
 PEERS = [
     Peer(
-        "Paddle", "in_paddle.py", ("paddlepaddle",),
-        {
-            "eager": "eager",
-            "ast": "to_static(full_graph=True)",
-            "sot": "to_static()",
-            "ast+static_hooks": "to_static(full_graph=True) with static_hooks",
-            "sot+static_hooks": "to_static() with static_hooks",
-        },
-        Environment("survey", (), "static_hooks"),
-    ),
-    Peer(
         "PyTorch", "in_pytorch.py", ("torch",),
         {
             "eager": "eager",

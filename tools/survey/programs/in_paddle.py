@@ -1,4 +1,4 @@
-"""The probes in Paddle: eager mode and both modes of `to_static`; `static_hooks` is optional."""
+"""The probes in Paddle, for the chapter that runs them live: eager mode and both static modes."""
 
 # ruff: noqa: D103 - what each probe asks is written once, in ../probes.py
 
@@ -8,7 +8,6 @@ os.environ["MIN_GRAPH_SIZE"] = "0"  # read by SOT: it must compile graphs of any
 
 import harness
 import paddle
-import static_hooks
 from harness import NoForm, Watch, told
 from static_hooks.runs import compiling
 
@@ -25,23 +24,7 @@ def sot(function):
     return paddle.jit.to_static(function, full_graph=False)
 
 
-def ast_with_static_hooks(function):
-    static_hooks.enable()
-    return ast(function)
-
-
-def sot_with_static_hooks(function):
-    static_hooks.enable()
-    return sot(function)
-
-
-MODES = {
-    "eager": eager,
-    "ast": ast,
-    "sot": sot,
-    "ast+static_hooks": ast_with_static_hooks,
-    "sot+static_hooks": sot_with_static_hooks,
-}
+MODES = {"eager": eager, "ast": ast, "sot": sot}
 
 
 def square(gradient):
@@ -180,51 +163,9 @@ def graphs(convert):
         function = convert(body)
         with compiling() as counts:
             step(function)
-        return counts["graphs"] if "sot" in convert.__name__ else len(function.program_cache)
+        return counts["graphs"] if convert is sot else len(function.program_cache)
 
     return {
         "with a hook": compiled(two_uses(square)),
         "without": compiled(without_a_hook),
     }
-
-
-class Net(paddle.nn.Layer):
-    """Twelve linear layers of 64, with a hook after each or none."""
-
-    def __init__(self, hooked):
-        super().__init__()
-        self.layers = paddle.nn.LayerList([paddle.nn.Linear(64, 64) for _ in range(12)])
-        self.hooked = hooked
-
-    def forward(self, x):
-        """Apply all layers and add up."""
-        for layer in self.layers:
-            x = paddle.nn.functional.relu(layer(x))
-            if self.hooked:
-                x.register_hook(halve)
-        return x.sum()
-
-
-def halve(gradient):
-    return gradient * 0.5
-
-
-def step_time(convert):
-    x = paddle.ones([8, 64])
-
-    def stepper(hooked):
-        paddle.seed(0)
-        net = Net(hooked)
-        function = convert(net)
-
-        def one_step():
-            net.clear_gradients()
-            function(x).backward()
-
-        return one_step
-
-    return harness.ratio(stepper(True), stepper(False))
-
-
-if __name__ == "__main__":
-    harness.main(globals(), MODES)
