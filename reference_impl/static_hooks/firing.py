@@ -106,11 +106,11 @@ class Walk:
             ir_backward.append_full_like(0.0, like, self._key(value), self.state, self.backward_ops)
 
     def _fire(self, op: Operation, entry: Registration, value: Value) -> None:
-        key, before = self._key(value), self.block.num_ops()
+        key, before = self._key(value), self._count()
         gradients = self.state.value_to_valuegrad
         if len(gradients[key]) > 1:
             ir_backward.append_add_n(op, key, self.state, self.backward_ops, self.argument_map)
-            before = self.block.num_ops()
+            before = self._count()
         gradient = return_map_value(gradients[key][0][0], self.argument_map)
         placed = self.placed(entry)
         captured = [self._visible(entry, v) for v in placed.values()]
@@ -123,9 +123,13 @@ class Walk:
         made = self.block.ops[before:]
         ir_backward.update_bwdop_structure(self.backward_ops, self.state.op_to_opgrad[op], made)
 
+    def _count(self) -> int:
+        """Count the block's own operations; `num_ops` counts those inside an `if` as well."""
+        return len(self.block.ops)
+
     def _trace(self, placed: Placed, gradient: Value, captured: list[Value]) -> Value | None:
         """Run the body on the gradient's value, so that it becomes operations; None if it can't."""
-        before = self.block.num_ops()
+        before = self._count()
         try:
             with captures.swapped(placed.slots, captured):
                 result = placed.hook(gradient)

@@ -85,3 +85,24 @@ def test_variable_that_a_nested_function_rebinds_is_not_settled():
 
     assert ["callback", "callback"] == [row.runs for row in rows]
     assert () == compare(nested, [2.0]).differences
+
+
+def test_hook_fires_in_a_program_with_a_branch_on_a_tensor():
+    """The operations inside a branch do not count as those of the block that the hook is in."""
+
+    def branching(x, log):
+        y = paddle.matmul(x, x, transpose_y=True)
+        shifted = x
+        if x.mean() > 0.25:
+            shifted = x + 0.25
+        y.register_hook(lambda g: log.append(g.tolist()))
+        y.register_hook(lambda g: g * g)
+        z = y[:, 1]
+        ratio = 0.5 / (z * z + 1.0)
+        return ratio * ratio + shifted.sum()
+
+    x = [[-1.0, -0.5, 0.75], [0.25, -0.5, -0.75]]
+    report = compare(branching, x, rounds=2)
+
+    assert () == report.differences
+    assert 2 == len(report.ast.log)
