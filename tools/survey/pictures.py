@@ -1,11 +1,11 @@
-"""Draw records as grids of signs, in colours that follow the page, light or dark."""
+"""Draw records as grids of signs and as ratios, in colours that follow the page, light or dark."""
 
 from __future__ import annotations
 
 import html
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import matplotlib.patches
@@ -22,10 +22,16 @@ SIGNS = {
     "died": ("†", "#9b5de5", "the process died or hung"),
     "no form": ("–", "#8a8f98", "no way to say it"),
     "not run": ("–", "#8a8f98", "not run"),
+    "safer": ("✓", "#2e9e5b", "as eager mode, or right where eager mode is wrong"),
+    "base-wrong": ("○", "#c98a00", "Paddle alone is wrong, without any hook"),
+    "mismatch": ("✗", "#d9485f", "something else, without an error"),
+    "error": ("!", "#d9485f", "an exception, or a dead process"),
+    "n/a": ("–", "#8a8f98", "does not apply"),
 }
 # Written into the picture by matplotlib, and then replaced by the theme's own colour.
 _INK = "#010203"
 _THEME_INK = "var(--pst-color-text-base, CanvasText)"
+_WITHIN, _EXCEEDED, _NO_BUDGET = "#2e9e5b", "#d9485f", "#8a8f98"
 _CELL, _LETTER = 0.42, 0.082  # inches
 _PAGE = """.text_html:has(> .grid-picture) { background: none !important; padding: 0 !important }
 .grid-picture > div { overflow-x: auto }"""
@@ -52,36 +58,16 @@ class Grid:
         return "\n".join([self.title, f"{'':{width}}  {', '.join(self.columns)}", *lines])
 
     def _repr_html_(self) -> str:
-        caption = f"{self.title}: {self._legend()}."
-        return (
-            f'<style>{_PAGE}</style><figure class="grid-picture"><div tabindex="0">'
-            f"{self._svg()}</div><figcaption>{html.escape(caption)}</figcaption></figure>"
+        told = "; ".join(
+            f"{name}: " + ", ".join(f"{c} {m}" for c, m in zip(self.columns, marks, strict=True))
+            for name, marks in self.rows.items()
         )
+        return _html(self._figure, self.title, told, f"{self.title}: {self._legend()}.")
 
     def _legend(self) -> str:
         used = {_split(mark)[1] for marks in self.rows.values() for mark in marks}
         meanings = {sign: meaning for name, (sign, _, meaning) in SIGNS.items() if name in used}
         return ", ".join(f"{sign} {meaning}" for sign, meaning in meanings.items())
-
-    def _svg(self) -> str:
-        """Draw the grid and give it a description for those who can't see it."""
-        with matplotlib.rc_context({"svg.fonttype": "none", "font.family": "sans-serif"}):
-            figure = self._figure()
-            file = io.StringIO()
-            figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
-        svg = file.getvalue()[file.getvalue().index("<svg") :].replace(_INK, _THEME_INK)
-        width, height = figure.get_size_inches() * 72
-        told = "; ".join(
-            f"{name}: " + ", ".join(f"{c} {m}" for c, m in zip(self.columns, marks, strict=True))
-            for name, marks in self.rows.items()
-        )
-        head = (
-            f'<svg xmlns="http://www.w3.org/2000/svg" role="img" '
-            f'xmlns:xlink="http://www.w3.org/1999/xlink" viewBox="0 0 {width:g} {height:g}" '
-            f'style="width: 100%; min-width: {min(width, 480):g}px; max-width: {1.5 * width:g}px">'
-            f"<title>{html.escape(self.title)}</title><desc>{html.escape(told)}</desc>"
-        )
-        return re.sub(r"<svg[^>]*>", lambda _: head, svg, count=1)
 
     def _figure(self) -> Figure:
         left = _LETTER * max(map(len, self.rows)) + 0.1
@@ -112,6 +98,84 @@ class Grid:
                 where = {"ha": "center", "va": "center", "fontsize": 8 if text else 11}
                 axes.text(column + 0.5, row + 0.5, text or sign, color=_INK, **where)
         return figure
+
+
+@dataclass(frozen=True)
+class Ratios:
+    """A picture of ratios, each with its spread and its budget; other readers get text.
+
+    Attributes:
+        title: what it shows.
+        rows: for each row its name, and (low, value, high, budget); the budget may be None.
+    """
+
+    title: str
+    rows: Mapping[str, tuple[float, float, float, float | None]]
+
+    def __repr__(self) -> str:
+        return "\n".join([self.title, *self._told()])
+
+    def _repr_html_(self) -> str:
+        caption = f"{self.title}: the median, the spread, and | the budget."
+        return _html(self._figure, self.title, "; ".join(self._told()), caption)
+
+    def _told(self) -> list[str]:
+        told = []
+        for name, (low, value, high, budget) in self.rows.items():
+            limit = "no budget" if budget is None else f"budget {budget:g}"
+            missed = ", missed" if _is_missed(value, budget) else ""
+            told.append(f"{name}: {value:.2f} ({low:.2f} to {high:.2f}), {limit}{missed}")
+        return told
+
+    def _figure(self) -> Figure:
+        names = list(self.rows)
+        left, height = _LETTER * max(map(len, names)) + 0.1, 0.32 * len(names)
+        figure = Figure(figsize=(left + 4.6, height + 0.6))
+        axes = figure.add_axes(
+            (left / (left + 4.6), 0.4 / (height + 0.6), 3.9 / (left + 4.6), height / (height + 0.6))
+        )
+        for row, (low, value, high, budget) in enumerate(self.rows.values()):
+            missed = _is_missed(value, budget)
+            colour = _NO_BUDGET if budget is None else _EXCEEDED if missed else _WITHIN
+            axes.plot([low, high], [row, row], color=colour, linewidth=6, alpha=0.4)
+            axes.plot(value, row, "o", color=colour)
+            text = f"  {value:.2f}{' missed' if missed else ''}"
+            across = axes.get_yaxis_transform()  # x as a share of the width
+            axes.text(1.0, row, text, color=_INK, va="center", fontsize=9, transform=across)
+            if budget is not None:
+                axes.plot([budget, budget], [row - 0.35, row + 0.35], color=_INK, linewidth=1.4)
+        axes.set(ylim=(len(names) - 0.4, -0.6), yticks=range(len(names)))
+        axes.set_yticklabels(names, fontsize=9)
+        axes.axvline(1, color=_INK, linewidth=0.6, linestyle=":")
+        axes.tick_params(colors=_INK, left=False)
+        axes.spines[["top", "right", "left"]].set_visible(False)
+        axes.spines["bottom"].set_color(_INK)
+        return figure
+
+
+def _is_missed(value: float, budget: float | None) -> bool:
+    return budget is not None and value > budget
+
+
+def _html(draw: Callable[[], Figure], title: str, told: str, caption: str) -> str:
+    """Return a picture as HTML with a caption, and a description for those who can't see it."""
+    with matplotlib.rc_context({"svg.fonttype": "none", "font.family": "sans-serif"}):
+        figure = draw()
+        file = io.StringIO()
+        figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
+    svg = file.getvalue()[file.getvalue().index("<svg") :].replace(_INK, _THEME_INK)
+    width, height = figure.get_size_inches() * 72
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" '
+        f'xmlns:xlink="http://www.w3.org/1999/xlink" viewBox="0 0 {width:g} {height:g}" '
+        f'style="width: 100%; min-width: {min(width, 480):g}px; max-width: {1.5 * width:g}px">'
+        f"<title>{html.escape(title)}</title><desc>{html.escape(told)}</desc>"
+    )
+    svg = re.sub(r"<svg[^>]*>", lambda _: head, svg, count=1)
+    return (
+        f'<style>{_PAGE}</style><figure class="grid-picture"><div tabindex="0">'
+        f"{svg}</div><figcaption>{html.escape(caption)}</figcaption></figure>"
+    )
 
 
 def _split(mark: str) -> tuple[str, str]:

@@ -11,7 +11,7 @@ from static_hooks.designs import DESIGNS, cases, scoreboard
 
 from .environments import ROOT, Environment, machine
 
-RECORD = ROOT / "docs" / "recorded" / "comparison.json"
+RECORD = ROOT / "docs" / "recorded" / "scoreboard.json"
 
 
 def main() -> int:
