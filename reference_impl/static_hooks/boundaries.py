@@ -14,7 +14,7 @@ from typing import Any
 
 import paddle
 
-from . import callbacks, captures, registration
+from . import branches, callbacks, captures, registration
 from .errors import UnsupportedHookError
 from .flow import Flow, Run
 from .registration import Registration
@@ -84,7 +84,8 @@ def _make_plan(layer: PartialProgramLayer) -> Plan:
     if registry is None:
         return plan
     pickers = _pickers(layer)
-    flow = Flow(layer._origin_main_program.global_block(), layer._outputs.var_list)
+    block = layer._origin_main_program.global_block()
+    flow = Flow(block, layer._outputs.var_list)
     registry.entries = [entry for entry in registry.entries if not entry.removed]
     rejoin([entry.origin for entry in registry.entries if entry.origin is not None])
     for entry in registry.entries:
@@ -103,6 +104,8 @@ def _make_plan(layer: PartialProgramLayer) -> Plan:
                 plan.per_run.append(entry)
             continue
         found = placed.values()
+        for value in found:
+            branches.check_visible(value, block, entry.site)
         outputs = range(len(plan.captured), len(plan.captured) + len(found))
         plan.captured.extend(found)
         plan.delegations.append(Delegation(entry, placed, pick, outputs))

@@ -73,6 +73,24 @@ def are_met(conditions: Sequence[Condition], predicates: Sequence[paddle.Tensor]
     return all(bool(predicate) == condition.must_be for condition, predicate in pairs)
 
 
+def check_visible(value: Value, block: Block, site: str) -> None:
+    """Refuse a captured value that a block can't see.
+
+    Args:
+        value: what a hook captures.
+        block: where it is wanted.
+        site: where the hook was registered.
+
+    Raises:
+        UnsupportedHookError: the value is made inside a branch or loop that the block is not in.
+    """
+    if not _is_visible(value, block):
+        raise UnsupportedHookError(
+            f"hook registered at {site}: a value that the hook uses must be visible where its "
+            "tensor was made, but it was made inside a branch or loop; return it from there"
+        )
+
+
 def _home(target: Any, program: Any) -> Block:
     operation = target.get_defining_op() if isinstance(target, Value) else None
     return program.global_block() if operation is None else operation.get_parent_block()

@@ -15,7 +15,7 @@ from typing import Any
 
 import paddle
 
-from . import callbacks, captures, registration
+from . import branches, callbacks, captures, registration
 from .errors import UnsupportedHookError
 from .ordering import eager_order
 from .registration import Registration, Registry
@@ -168,16 +168,7 @@ class Walk:
     def _visible(self, entry: Registration, captured: Value) -> Value:
         """Return a captured forward value as the block that is being built can see it."""
         value = return_map_value(self.registry.resolve(captured), self.copy_map)
-        home = value.get_defining_op()
-        block: Block | None = self.block
-        while home is not None and block is not None and block != home.get_parent_block():
-            block = block.parent_block
-        if block is None:
-            raise UnsupportedHookError(
-                f"hook registered at {entry.site}: a value that the hook uses must be visible "
-                "where its tensor was made, but it was made inside a branch or loop; return it "
-                "from there"
-            )
+        branches.check_visible(value, self.block, entry.site)
         return value
 
 

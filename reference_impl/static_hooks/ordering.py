@@ -10,7 +10,7 @@ Source: PaddlePaddle/Paddle paddle/fluid/eager/backward.cc `RunBackward`, 3.3.1.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 
 from .surfaces import Operation, Value, get_real_op_inputs, is_fake_value
@@ -31,25 +31,28 @@ def eager_order(operations: Sequence[Operation], outputs: Iterable[Value] = ()) 
     """
     known = set(operations)
     producers = {op: _producers(op, known) for op in known}
-    waiting: dict[Operation, int] = dict.fromkeys(known, 0)
-    for sources in producers.values():
-        for source in sources:
-            waiting[source] += 1
+    waiting = Counter(source for sources in producers.values() for source in sources)
     starts = dict.fromkeys([*(value.get_defining_op() for value in outputs), *operations])
-    queue = deque(op for op in starts if waiting.get(op) == 0)
+    queue: deque[Operation] = deque()
     order: list[Operation] = []
+
+    def enqueue(op: Operation) -> None:
+        if op.name() in _PLUMBING:
+            serve(op)
+        elif op.num_operands() == 0:
+            queue.appendleft(op)
+        else:
+            queue.append(op)
 
     def serve(op: Operation) -> None:
         order.append(op)
         for source in producers[op]:
             waiting[source] -= 1
-            if waiting[source] == 0 and source.name() in _PLUMBING:
-                serve(source)
-            elif waiting[source] == 0 and source.num_operands() == 0:
-                queue.appendleft(source)
-            elif waiting[source] == 0:
-                queue.append(source)
+            if waiting[source] == 0:
+                enqueue(source)
 
+    for op in [op for op in starts if op in known and not waiting[op]]:
+        enqueue(op)
     while queue:
         serve(queue.popleft())
     return order

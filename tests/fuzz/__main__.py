@@ -30,9 +30,11 @@ _CASE = """\
 {source}
 
 if __name__ == "__main__":
+    import paddle, static_hooks
+
     static_hooks.enable()
     print("eager ", session(lambda f: f), LOG)
-    LOG.clear()
+    LOG.clear(), LEAF_LOG.clear()
     print("static", session(lambda f: paddle.jit.to_static(f, full_graph={full})), LOG)
 """
 

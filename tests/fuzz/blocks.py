@@ -58,7 +58,24 @@ class Writer(Statements):
     def _branch(self, scope: Scope, depth: int) -> list[Line]:
         a = self.one(scope)
         tests = ["if FLAG:", "if not FLAG:", f"if {a.name}.ndim == {len(a.shape)}:"]
-        test = self.random.choice([f"if {a.name}.mean() > 0.25:", *tests])
+        if depth > 0 or self.random.random() < 0.7:
+            return self._if(self.random.choice(tests), scope, depth)
+        witness = self._witness(scope)
+        with self.module.without_self():  # a layer in it would be one that only a branch uses
+            return [witness, *self._if(f"if {a.name}.mean() > 0.25:", scope, depth)]
+
+    def _witness(self, scope: Scope) -> Line:
+        """Use all variables before an `if` on a tensor, in an output.
+
+        The gradient of what only the branch that did not run uses is zeros in a static graph, with
+        or without hooks, and none in eager mode.
+        """
+        name = self.module.name("w")
+        self.module.witnesses.append(name)
+        sums = [f"{var.name}.sum()" for var in scope.values() if var.trains]
+        return line(f"{name} = {' + '.join(sums)}")
+
+    def _if(self, test: str, scope: Scope, depth: int) -> list[Line]:
         taken, other = dict(scope), dict(scope)
         written = [line(test, *self.block(taken, self.random.randint(1, 3), depth + 1))]
         if self.random.random() < 0.5:
@@ -87,9 +104,8 @@ class Writer(Statements):
         a, b = (self.pick(scope, lambda var: not var.changes) for _ in range(2))
         if a is None or b is None:
             return self.statement(scope)
-        is_layer, self.module.is_layer = self.module.is_layer, False  # there is no `self` in it
-        definition, call, result = self._function("helper", [a, b], {}, depth)
-        self.module.is_layer = is_layer
+        with self.module.without_self():
+            definition, call, result = self._function("helper", [a, b], {}, depth)
         self.module.functions.append(definition)
         return self._called(scope, call, result)
 

@@ -82,7 +82,7 @@ class Decorator:
         """Choose what to hook: mostly a recent variable, sometimes a parameter."""
         if self.module.is_layer and self.module.parameters and self.random.random() < 0.12:
             name, shape = self.random.choice(list(self.module.parameters.items()))
-            return Var(name, shape)
+            return Var(name, shape, is_input=True)
         fitting = [var for var in scope.values() if var.trains]
         if not fitting:
             return None
@@ -127,9 +127,10 @@ class Decorator:
         self.counts = self.counts or kind == "count"
         like = captured is not None and captured.shape == target.shape
         value = self._expression(captured.name if captured else None, like)
-        log = f"LOG.append(('{name}', g.tolist()))"
+        calls = "LEAF_LOG" if target.is_input else "LOG"
+        log = f"{calls}.append(('{name}', g.tolist()))"
         if kind == "observe":
-            log = f"LOG.append(('{name}', ({value if captured else 'g'}).tolist()))"
+            log = f"{calls}.append(('{name}', ({value if captured else 'g'}).tolist()))"
             return Body(name, [log], log)
         if kind == "effect":
             return Body(name, [log, f"return {value}"], f"({log}, {value})[1]")
@@ -137,7 +138,8 @@ class Decorator:
             count = [f"COUNT['{name}'] = COUNT.get('{name}', 0) + 1"]
             return Body(name, [*count, f"return ({value}) * COUNT['{name}']"], None)
         if kind == "branch":
-            last = self.random.choice(["return g - 0.125", "return None", f"LOG.append('{name}')"])
+            note = f"{calls}.append(('{name}',))"
+            last = self.random.choice(["return g - 0.125", "return None", note])
             return Body(name, ["if g.sum() > 0.25:", f"    return {value}", last], None)
         if kind == "numpy":
             value = f"paddle.to_tensor(np.tanh(({value}).numpy()))"

@@ -52,7 +52,8 @@ class Verdict:
     @property
     def sign(self) -> str:
         """What two failures of the same kind have in common."""
-        return self.kind + (self.detail if " ended in " in self.detail else self.detail[:6])
+        is_about_numbers = self.detail.startswith(("calls:", "result "))
+        return self.kind + (self.detail[:6] if is_about_numbers else self.detail)
 
 
 @dataclass(frozen=True)
@@ -111,10 +112,10 @@ def _play(path: Path, mode: str) -> Played:
         warnings.simplefilter("ignore")
         try:
             exec(compile(path.read_text(), module.__file__, "exec"), module.__dict__)
-            results = _plain(module.session(_converter(mode)))
+            results, log = _plain([module.session(_converter(mode)), module.LOG])
         except Exception as error:  # whatever it is, the other mode has to do the same
             return Played(error=told(error))
-    return Played(results, _plain(module.LOG), graphs=counts["graphs"])
+    return Played(results, log, graphs=counts["graphs"])
 
 
 def _converter(mode: str) -> Callable[[Any], Any]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import paddle
 import pytest
-from static_hooks import compare, enabled, explain
+from static_hooks import UnsupportedHookError, compare, enabled, explain
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:Tensor do not have .place. interface"  # Paddle asks for it while it builds a backward
@@ -106,3 +106,35 @@ def test_hook_fires_in_a_program_with_a_branch_on_a_tensor():
 
     assert () == report.differences
     assert 2 == len(report.ast.log)
+
+
+@pytest.mark.filterwarnings("ignore:Return results has maybe unbound")  # of the branch itself
+def test_hook_on_an_input_that_uses_a_value_of_a_branch_is_refused():
+    """The value is no output of the `if`; Paddle's own words would not lead to the hook."""
+
+    def capturing(x, y):
+        if y.mean() > 0.2:
+            doubled = paddle.concat([x, x])
+            y.register_hook(lambda g: g * doubled.sum())
+        return y * 2
+
+    inputs = [paddle.to_tensor([1.0], stop_gradient=False) for _ in range(2)]
+    with pytest.raises(UnsupportedHookError, match="must be visible where its tensor was made"):
+        paddle.jit.to_static(capturing, full_graph=True)(*inputs)
+
+
+def test_parts_of_a_split_are_reached_when_their_turn_comes():
+    """To eager mode a split is one operation, also where backward starts from one of its parts."""
+
+    def parts(x, log):
+        (row,) = paddle.unbind(x, axis=0)
+        total = row.sum()
+        first, _ = paddle.split(row, [1, -1])
+        total.register_hook(lambda g: log.append(("total", g.tolist())))
+        first.register_hook(lambda g: log.append(("first", g.tolist())))
+        return first, total
+
+    report = compare(parts, [[1.0, 2.0]])
+
+    assert () == report.differences
+    assert ["first", "total"] == [name for name, _ in report.ast.log]

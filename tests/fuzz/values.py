@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from random import Random
 
 from .lines import Line, line
+from .operations import BINARY, BROADCAST, IN_PLACE, REDUCE, UNARY
 
 Shape = tuple[int, ...]
 
@@ -18,7 +20,7 @@ class Var:
     Attributes:
         shape: its shape.
         trains: whether gradients flow to it.
-        is_input: whether it is an input of the function, and no result of an operation.
+        is_input: whether it is an input or a parameter, and no result of an operation.
         changes: whether it will be changed in place: then it is read by name only, since what holds
             the tensor itself sees the change in eager mode alone.
         is_fixed: whether the code may only read it: a variable of an enclosing function.
@@ -34,51 +36,6 @@ class Var:
 
 Scope = dict[str, Var]
 
-# Numbers that float32 holds exactly: static graphs keep an operation's constants in float32.
-UNARY = (
-    "paddle.tanh({a})",
-    "paddle.sigmoid({a})",
-    "paddle.sin({a})",
-    "paddle.exp(paddle.tanh({a}))",
-    "paddle.clip({a}, -1.5, 1.5)",
-    "paddle.nn.functional.relu({a})",
-    "paddle.nn.functional.softplus({a})",
-    "paddle.nn.functional.gelu({a})",
-    "paddle.scale({a}, 0.75, 0.125)",
-    "{a} * {a}",
-    "{a} * 1.25",
-    "{a} + 0.25",
-    "1.0 - {a}",
-    "-{a}",
-    "0.5 / ({a} * {a} + 1.0)",
-    "{a}.abs()",
-    "{a}.clone()",
-)
-BINARY = (
-    "{a} + {b}",
-    "{a} - {b}",
-    "{a} * {b}",
-    "{a} * {b} + {a}",
-    "{a} / ({b} * {b} + 1.0)",
-    "paddle.maximum({a}, {b})",
-    "paddle.multiply({a}, {b}) - {b}",
-    "paddle.add_n([{a}, {b}, {a}])",
-    "paddle.where({b} > 0.125, {a}, {b})",
-)
-BROADCAST = ("{a} + {b}", "{a} * {b}", "{b} - {a}", "paddle.subtract({a}, {b})")
-IN_PLACE = (
-    "paddle.tanh_({a})",
-    "{a}.scale_(0.875)",
-    "{a}.add_({b})",
-    "{a}.subtract_({b})",
-    "{a}.exp_()",
-)
-REDUCE = (
-    "{a}.sum(axis={axis})",
-    "{a}.mean(axis={axis})",
-    "paddle.logsumexp({a}, axis={axis})",
-)
-
 
 @dataclass
 class Module:
@@ -90,6 +47,7 @@ class Module:
         methods: of the model.
         is_layer: whether there is a model, or just a function.
         parameters: expressions for the model's parameters, and their shapes.
+        witnesses: variables of shape [] that the function has to return as well.
     """
 
     random: Random
@@ -98,12 +56,20 @@ class Module:
     setup: list[Line] = field(default_factory=list)
     methods: list[Line] = field(default_factory=list)
     parameters: dict[str, Shape] = field(default_factory=dict)
+    witnesses: list[str] = field(default_factory=list)
     _names: int = 0
 
     def name(self, prefix: str) -> str:
         """Make up a name."""
         self._names += 1
         return f"{prefix}{self._names}"
+
+    @contextmanager
+    def without_self(self) -> Iterator[None]:
+        """Write code that does not use the model."""
+        is_layer, self.is_layer = self.is_layer, False
+        yield
+        self.is_layer = is_layer
 
 
 class Statements:
