@@ -14,15 +14,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from static_hooks import designs
+from static_hooks.designs import DESIGNS
 
 from tools.survey import environments, probes
 from tools.survey.environments import Environment, NotRunError, without_places
-from tools.survey.pictures import Grid
+from tools.survey.pictures import Grid, Ratios, Table
 from tools.survey.probes import PEERS, PROBES, Probe, verdict
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAMS = ROOT / "tools" / "survey" / "programs"
-TEXT = (ROOT / "docs" / "recorded" / "survey.json").read_text(encoding="utf-8")
+RECORDED = ROOT / "docs" / "recorded"
+TEXT = (RECORDED / "survey.json").read_text(encoding="utf-8")
 RECORD = json.loads(TEXT)
 ANSWERS = [
     (name, mode, probe, answer)
@@ -125,9 +128,21 @@ def test_recorded_verdicts(peer: str, mode: str, probe: str, answer: dict[str, A
     assert verdict(PROBES[probe], told) == answer["verdict"]
 
 
-def test_record_has_no_places() -> None:
-    """The record names no folder of a machine and no address."""
-    assert [] == re.findall(r"(?:/(?:root|home|tmp|work|usr)/|https?://)\S*", TEXT)
+@pytest.mark.parametrize("name", ["survey.json", "scoreboard.json"])
+def test_record_has_no_places(name: str) -> None:
+    """The records name no folder of a machine and no address."""
+    text = (RECORDED / name).read_text(encoding="utf-8")
+    assert [] == re.findall(r"(?:/(?:root|home|tmp|work|usr)/|https?://)\S*", text)
+
+
+def test_recorded_scoreboard() -> None:
+    """The recorded scoreboard has every design on every case, each once, and nothing else."""
+    document = json.loads((RECORDED / "scoreboard.json").read_text(encoding="utf-8"))
+    marks = [(mark["rule"], mark["case"], mark["design"]) for mark in document["marks"]]
+    expected = {(rule, case.name, name) for rule, case in designs.cases() for name in DESIGNS}
+    assert expected == set(marks)
+    assert len(expected) == len(marks)
+    assert {"right", "wrong", "refused"} == {mark["verdict"] for mark in document["marks"]}
 
 
 def test_grid() -> None:
@@ -141,6 +156,24 @@ def test_grid() -> None:
     assert "✓ as Paddle&#x27;s eager mode" in page
     assert "6/8" in page
     assert "#010203" not in page
+
+
+def test_table() -> None:
+    """A table is Markdown."""
+    table = Table(["a", "b"], [["1", "`2`"]])
+    assert "| a | b |\n| --- | --- |\n| 1 | `2` |" == table._repr_markdown_()
+
+
+def test_ratios() -> None:
+    """A ratio above its budget is said to be missed, in the text and in the description."""
+    ratios = Ratios("Cost", {"step": (1.0, 1.05, 1.1, 1.08), "call": (3.5, 4.25, 5, 3.0)})
+    step = "step: 1.05 (1.00 to 1.10), budget 1.08"
+    call = "call: 4.25 (3.50 to 5.00), budget 3, missed"
+    assert f"Cost\n{step}\n{call}" == repr(ratios)
+    page = ratios._repr_html_()
+    assert f"<title>Cost</title><desc>{step}; {call}</desc>" in page
+    assert "4.25 missed" in page
+    assert "1.05 missed" not in page
 
 
 @pytest.mark.parametrize("name", ["tools.survey", "tools.matrix"])

@@ -1,4 +1,4 @@
-"""Draw records as grids of signs and as ratios, in colours that follow the page, light or dark."""
+"""Show records as tables, and draw them in colours that follow the page, light or dark."""
 
 from __future__ import annotations
 
@@ -35,6 +35,25 @@ _WITHIN, _EXCEEDED, _NO_BUDGET = "#2e9e5b", "#d9485f", "#8a8f98"
 _CELL, _LETTER = 0.42, 0.082  # inches
 _PAGE = """.text_html:has(> .grid-picture) { background: none !important; padding: 0 !important }
 .grid-picture > div { overflow-x: auto }"""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of text; notebooks show it, other readers get its Markdown.
+
+    Attributes:
+        head: the names of the columns.
+        rows: the cells of each row, in Markdown.
+    """
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+    def __repr__(self) -> str:
+        lines = [self.head, ["---"] * len(self.head), *self.rows]
+        return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+    _repr_markdown_ = __repr__
 
 
 @dataclass(frozen=True)
