@@ -15,7 +15,7 @@ from typing import Any
 import paddle
 from paddle.base import core
 
-from . import sot_fallback, sot_recording, sot_runs, sot_settling
+from . import bodies, sot_emitting, sot_fallback, sot_recording, sot_runs, sot_settling
 from .patching import Patch
 from .sot_rebuild import FRAME, MadePartialVariable
 from .sot_surfaces import (
@@ -27,6 +27,7 @@ from .sot_surfaces import (
     MethodVariable,
     OpcodeExecutor,
     OpcodeExecutorBase,
+    PaddleApiVariable,
     PartialVariable,
     TensorFunctionVariable,
     TensorVariable,
@@ -49,6 +50,15 @@ def _record_hooks(original: Callable[..., Any]) -> Callable[..., Any]:
     return call_function
 
 
+def _mark_hooks(original: Callable[..., Any]) -> Callable[..., Any]:
+    def call_function(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if self.value not in (bodies.traced, bodies.callback):
+            return original(self, *args, **kwargs)
+        return sot_recording.mark(self.value, *args, **kwargs)
+
+    return call_function
+
+
 def _settle_hooks(original: Callable[..., Any]) -> Callable[..., Any]:
     def compile_graph(self: Any, *ret_vars: VariableBase) -> Any:
         settled = sot_settling.settle(self, ret_vars)
@@ -66,8 +76,10 @@ def _make_hooks(original: Callable[..., Any]) -> Callable[..., Any]:
         if settled is not None:
             # What comes first among the variables to reconstruct is reconstructed right after the
             # call of the graph.
-            first = sot_settling.Prologue(settled, compile_graph_result[1][3])
-            ret_vars = [first, *ret_vars]
+            function, (sir, inputs, *rest) = compile_graph_result
+            inputs = sot_emitting.inputs_of(settled, inputs)
+            compile_graph_result = function, (sir, inputs, *rest)
+            ret_vars = [sot_emitting.Prologue(settled, rest[-1]), *ret_vars]
         original(self, compile_graph_result, ret_vars)
 
     return compile_function
@@ -176,6 +188,11 @@ PATCHES: list[Patch] = [
         TensorFunctionVariable, "call_function", _record_hooks, ("self", "args", "kwargs"),
         _EXECUTOR + "variables/callable.py::TensorFunctionVariable.call_function",
         "Record `register_hook` as a statement instead of breaking the graph.",
+    ),
+    Patch(
+        PaddleApiVariable, "call_function", _mark_hooks, ("self", "args", "kwargs"),
+        _EXECUTOR + "variables/callable.py::PaddleApiVariable.call_function",
+        "Let `@traced` and `@callback` mark a function that the frame defines.",
     ),
     Patch(
         FunctionGraph, "compile_graph", _settle_hooks, ("self", "ret_vars"),

@@ -11,6 +11,7 @@ from typing import Any
 
 from . import sot_fallback
 from .registration import HookHandle
+from .sot_rebuild import is_defined
 from .sot_surfaces import (
     CallableVariable,
     ConstantVariable,
@@ -123,3 +124,14 @@ def record(graph: Any, target: TensorVariable, hook: VariableBase) -> HandleVari
     statement = HookStatement(graph, target, hook)
     graph.sir_builder.current_sir.add_statement(statement)
     return HandleVariable(graph, statement)
+
+
+def mark(marker: Callable[[Any], Any], hook: VariableBase) -> VariableBase:
+    """Simulate `@traced` and `@callback`: a mark that the function itself carries."""
+    if is_defined(hook):
+        marker(hook.value)
+    elif hook.tracker.is_traceable():
+        marker(hook.get_py_value())
+    else:
+        sot_fallback.fall_back("it marks a hook that is not a function", *sot_fallback.site())
+    return hook

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import bodies, sot_fallback
+from .sot_emitting import is_of_graph
 from .sot_flow import Flow, differentiable, escaping
 from .sot_rebuild import (
     Function,
@@ -36,7 +37,6 @@ from .sot_recording import (
 from .sot_runs import Arming, Recipe, RunHook
 from .sot_surfaces import (
     ConstantVariable,
-    ContainerVariable,
     MethodVariable,
     ModuleVariable,
     PaddleApiVariable,
@@ -61,6 +61,7 @@ class Settled:
         arming: what each run calls to make its hooks.
         loads: what that call needs loaded.
         exports: the variables that it makes for the frame.
+        unreached: the names of the hooked tensors from outside that no gradient comes back to.
     """
 
     def __init__(
@@ -75,6 +76,12 @@ class Settled:
             if not (hook.is_eager or hook in kept or self.flow.is_partial(hook.target))
             and _is_traced(hook, self.flow)
         ]  # fmt: skip
+        # Paddle gives an input of a graph zeros where eager mode gives it nothing.
+        self.unreached = {
+            hook.target.var_name
+            for hook in hooks
+            if hook.is_eager and not self.flow.reached(hook.target)
+        }
         self._settle_traced(traced)
         self._settle_others([hook for hook in hooks if hook not in set(traced)])
 
@@ -125,7 +132,7 @@ class Settled:
             hook.register = operator.methodcaller("register_hook", RunHook(self.arming, index))
         # A tensor of the graph is captured without its gradient, which would flow back from it.
         self.loads = [
-            self.graph.call_tensor_method("detach", load) if _is_of_graph(load) else load
+            self.graph.call_tensor_method("detach", load) if is_of_graph(load) else load
             for load in recorder.loads
         ]
 
@@ -133,51 +140,6 @@ class Settled:
     def returned(self) -> list[VariableBase]:
         """What the graph must return besides what the frame needs."""
         return [load for load in self.loads if isinstance(load, VariableBase)]
-
-
-class Prologue:
-    """Comes first in what the frame goes on with: emits the code that makes the run's hooks."""
-
-    def __init__(self, settled: Settled, outputs: Sequence[Any]) -> None:
-        flow = settled.flow
-        self.settled = settled
-        self.outputs = [output for output in outputs if output.var_name in flow.outputs]
-        settled.arming.outputs = [
-            (1 << flow.outputs[output.var_name], flow.is_used(output)) for output in self.outputs
-        ]
-
-    def reconstruct(self, codegen: Any) -> None:
-        """Emit the call of `arming`, and the stores of what it makes for the frame."""
-        arming, loads, exports = self.settled.arming, self.settled.loads, self.settled.exports
-        for load in loads:
-            if isinstance(load, ContainerVariable) and not load.tracker.is_traceable():
-                load.reconstruct(codegen)  # once, so that the hook and the frame share it
-                _store(codegen, load)
-        codegen.gen_load_object(arming, f"___static_hooks_arming_{id(arming)}")
-        for load in loads:
-            load.reconstruct(codegen)
-            if _is_of_graph(load):  # the graph's node, which has the hook, must not be in the hook
-                codegen.gen_load_method("detach")
-                codegen.gen_call_method(0)
-        codegen.gen_build_tuple(len(loads))
-        for tensor in self.outputs:
-            codegen.gen_load_fast(tensor.out_var_name)
-        codegen.gen_build_tuple(len(self.outputs))
-        codegen.gen_call_function(2)
-        codegen.gen_unpack_sequence(len(exports))
-        for variable in exports:
-            _store(codegen, variable)
-
-
-def _is_of_graph(load: Any) -> bool:
-    return isinstance(load, TensorVariable) and not load.tracker.is_traceable()
-
-
-def _store(codegen: Any, variable: VariableBase) -> None:
-    """Store what is on the stack as `variable`; from now on the frame loads it from there."""
-    name = f"___static_hooks_{variable.id}"
-    codegen.gen_store_fast(name)
-    variable.__dict__["reconstruct"] = lambda codegen, **_: codegen.gen_load_fast(name)
 
 
 def _handle(variable: VariableBase, hooks: Sequence[HookStatement]) -> Handle | None:

@@ -12,7 +12,7 @@ import paddle
 import pytest
 from paddle import nn
 from paddle.jit.sot.opcode_translator.executor.executor_cache import OpcodeExecutorCache
-from static_hooks import HookTypeError, UnsupportedHookError, sot_fallback
+from static_hooks import HookTypeError, UnsupportedHookError, callback, sot_fallback, traced
 from static_hooks.runs import compiling
 
 pytestmark = [
@@ -55,6 +55,11 @@ def sot(function: Any) -> Any:
 def square(g: paddle.Tensor) -> paddle.Tensor:
     """Square the gradient."""
     return g * g
+
+
+def square_root_of_square(g: paddle.Tensor) -> paddle.Tensor:
+    """Return the absolute value of the gradient."""
+    return (g * g).sqrt()
 
 
 def scaled(k: Any, g: paddle.Tensor) -> paddle.Tensor:
@@ -164,8 +169,26 @@ def in_a_comprehension(x: Any) -> Any:
     return ys[0] * ys[0]
 
 
+def marked(x: Any) -> Any:
+    """Hook with functions that decorators mark."""
+
+    @callback
+    def called(g: Any) -> Any:
+        return g * g
+
+    @traced
+    def joined(g: Any) -> Any:
+        return g * 1.0
+
+    y = x * 2
+    y.register_hook(called)
+    y.register_hook(joined)
+    y.register_hook(callback(square_root_of_square))
+    return y * y
+
+
 FORMS = [
-    module_level, a_lambda, nested, decorated, partial_with_a_tensor, an_object,
+    module_level, a_lambda, nested, decorated, marked, partial_with_a_tensor, an_object,
     an_object_made_here, in_a_helper, in_a_loop_with_closures, in_a_comprehension,
 ]  # fmt: skip
 
@@ -519,6 +542,20 @@ def test_no_gradient_no_call_with_several_outputs() -> None:
     x = paddle.to_tensor([1.0], stop_gradient=False)
     sot(function)(x, log)[0].sum().backward()
     assert ([8.0], ["y"]) == (x.grad.tolist(), log)
+
+
+def test_no_gradient_no_call_on_an_input() -> None:
+    """An input that the graph takes for nothing gets no zeros, and its hook no call."""
+
+    def function(x: Any, y: Any, log: list[str]) -> Any:
+        x.register_hook(lambda g: log.append("x"))
+        paddle.tanh(x)
+        return y * y
+
+    log: list[str] = []
+    x, y = (paddle.to_tensor([1.0], stop_gradient=False) for _ in range(2))
+    sot(function)(x, y, log).backward()
+    assert (None, [2.0], []) == (x.grad, y.grad.tolist(), log)
 
 
 def test_an_exception_keeps_its_type() -> None:
