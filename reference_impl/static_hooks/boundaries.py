@@ -17,7 +17,7 @@ import paddle
 from . import branches, callbacks, captures, registration
 from .errors import UnsupportedHookError
 from .flow import Flow, Run
-from .registration import Registration
+from .registration import Registration, Registry
 from .renewal import Placed, rejoin
 from .surfaces import (
     FAKE_VALUE_NAME,
@@ -92,6 +92,7 @@ def _make_plan(layer: PartialProgramLayer) -> Plan:
         entry.find_state(registry)
     for entry in registry.entries:
         if isinstance(entry.target, Value) and entry.target not in pickers:
+            _check_whole(entry, registry, flow, pickers)
             entry.partial = flow.partial(entry.target)
         placed = entry.place(registry)
         if not isinstance(entry.target, Value):
@@ -110,6 +111,21 @@ def _make_plan(layer: PartialProgramLayer) -> Plan:
         plan.captured.extend(found)
         plan.delegations.append(Delegation(entry, placed, pick, outputs))
     return plan
+
+
+def _check_whole(entry: Registration, registry: Registry, flow: Flow, boundary: ValueDict) -> None:
+    """Refuse a hook on what an `if` returns, if that may be a tensor that is used elsewhere too.
+
+    In eager mode such a result is that tensor, and the hook sees all its uses.
+    """
+    for value, branching in branches.handed_through(entry.target):
+        is_hooked = any(value.is_same(other.target) for other in registry.active())
+        if value in boundary or is_hooked or flow.is_used(value, branching):
+            raise UnsupportedHookError(
+                f"hook registered at {entry.site}: what an `if` on a tensor returns must be a "
+                "tensor of its own, but got one from before it that is used elsewhere as well; "
+                "copy it with `.clone()` in the branch"
+            )
 
 
 def _pickers(layer: PartialProgramLayer) -> ValueDict:
@@ -167,13 +183,7 @@ def run(
     registry = registration.of(layer._origin_main_program)
     assert registry is not None, "a function with hooks has a registry"
     registry.run = this  # for the hooks that a `paddle.grad` inside the function calls
-    late = _Captured()
-    for delegation in plan.delegations:
-        tensor = delegation.tensor(inputs, parameters)
-        eager = tensor.register_hook(_hook(delegation, this, late))
-        handle = delegation.registration.kept_handle()
-        if handle is not None:
-            handle.follow(eager)
+    late = _delegate(plan, this, inputs, parameters)
     if plan.delegations and layer.training:
         inputs = _reached(inputs, layer.program.x_grad_names)
         parameters = _reached(parameters, layer.program.p_grad_names)
@@ -197,6 +207,20 @@ class _Captured:
     """The extra outputs of one run: filled when the run is over, read when backward runs."""
 
     tensors: Sequence[paddle.Tensor] = ()
+
+
+def _delegate(
+    plan: Plan, this: Run, inputs: Sequence[paddle.Tensor], parameters: Sequence[paddle.Tensor]
+) -> _Captured:
+    """Register the hooks on inputs and parameters; return the place for what they capture."""
+    late = _Captured()
+    for delegation in plan.delegations:
+        tensor = delegation.tensor(inputs, parameters)
+        eager = tensor.register_hook(_hook(delegation, this, late))
+        handle = delegation.registration.kept_handle()
+        if handle is not None:
+            handle.follow(eager)
+    return late
 
 
 def _hook(delegation: Delegation, this: Run, late: _Captured) -> Callable[..., paddle.Tensor]:

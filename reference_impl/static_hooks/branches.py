@@ -7,14 +7,14 @@ reached: it gets the conditions of the branches that it is in, and their values 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import paddle
 
 from .errors import UnsupportedHookError
-from .surfaces import Block, Value, get_current_insertion_point
+from .surfaces import Block, Operation, Value, get_current_insertion_point
 
 _REFUSED = (
     "register_hook: a hook in {where} must be on a tensor made there, but got one from outside; "
@@ -89,6 +89,30 @@ def check_visible(value: Value, block: Block, site: str) -> None:
             f"hook registered at {site}: a value that the hook uses must be visible where its "
             "tensor was made, but it was made inside a branch or loop; return it from there"
         )
+
+
+def handed_through(value: Value) -> Iterator[tuple[Value, Operation]]:
+    """List the tensors from outside that an `if` may return as they are, and the `if` of each."""
+    operation = value.get_defining_op()
+    if operation is None or operation.name() != "pd_op.if":
+        return
+    (index,) = (i for i, result in enumerate(operation.results()) if result.is_same(value))
+    for block in operation.blocks():
+        source = block.ops[-1].operand_source(index)
+        if _home(source, block.program) == block:
+            yield from handed_through(source)
+        else:
+            yield source, operation
+
+
+def is_inside(operation: Operation, branching: Operation) -> bool:
+    """Tell whether an operation is in a branch of another."""
+    block = operation.get_parent_block()
+    while block.parent_block is not None:
+        if block.parent_op == branching:
+            return True
+        block = block.parent_block
+    return False
 
 
 def _home(target: Any, program: Any) -> Block:

@@ -80,17 +80,8 @@ def call(
     if not branches.are_met(placed.conditions, predicates):
         return own
     own.stop_gradient = False
-    result: Any
     try:
-        hook, slots, captured = placed.in_run(run.copies if run is not None else None, captured)
-        if slots:
-            arguments = run.arguments if run is not None else ()
-            with captures.swapped(slots, captured, arguments):
-                result = hook(own)
-        else:
-            result = hook(own)
-        if result is None:
-            result = own
+        result = _called(placed, run, own, captured)
         check(placed.hook, result, gradient, paddle.Tensor)
         # The body may have kept what it got and what it returned; the executor writes in place.
         copy: paddle.Tensor = result.detach().clone()
@@ -99,6 +90,18 @@ def call(
         name = bodies.name_of(placed.hook)
         add_note(error, f"in backward hook {name!r}, registered at {registration.site}")
         raise
+
+
+def _called(placed: Placed, run: Run | None, own: paddle.Tensor, captured: Sequence[Any]) -> Any:
+    """Call a body with a gradient of its own, which is the result where there is no other."""
+    hook, slots, captured = placed.in_run(run.copies if run is not None else None, captured)
+    if slots:
+        arguments = run.arguments if run is not None else ()
+        with captures.swapped(slots, captured, arguments):
+            result = hook(own)
+    else:
+        result = hook(own)
+    return own if result is None else result
 
 
 def check(hook: Any, result: Any, gradient: Any, kind: type[Any]) -> None:

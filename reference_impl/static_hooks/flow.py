@@ -12,8 +12,9 @@ import operator
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from .branches import is_inside
 from .renewal import Renewal
-from .surfaces import Block, Operation, Value, ValueDict, get_real_op_inputs
+from .surfaces import Block, Operation, Value, ValueDict, ValueSet, get_real_op_inputs
 
 if TYPE_CHECKING:
     from .registration import Registration
@@ -45,6 +46,7 @@ class Flow:
     """
 
     def __init__(self, block: Block, results: Sequence[Value]) -> None:
+        self._results = ValueSet(results)
         self._bits = ValueDict(default_factory=int)
         for index, result in enumerate(results):
             if not result.stop_gradient:
@@ -58,6 +60,13 @@ class Flow:
 
     def _reached_by(self, values: Sequence[Value]) -> int:
         return functools.reduce(operator.or_, (self._bits.get(value, 0) for value in values), 0)
+
+    def is_used(self, value: Value, branching: Operation) -> bool:
+        """Tell whether a gradient may come back to a value in another way than through an `if`."""
+        if value in self._results:
+            return True
+        users = (op for op in value.all_used_ops() if not is_inside(op, branching))
+        return any(self._reached_by(op.results()) for op in users)
 
     def partial(self, value: Value) -> int | None:
         """Return the results that lead to a value, as bits; None if all of them do.

@@ -17,6 +17,7 @@ try:
     from paddle.autograd.backward_utils import (
         State,
         ValueDict,
+        ValueSet,
         get_real_op_inputs,
         get_split_op,
         return_map_value,
@@ -62,6 +63,7 @@ __all__ = [
     "UndefinedVar",
     "Value",
     "ValueDict",
+    "ValueSet",
     "append_shadow_outputs",
     "ast_to_source_code",
     "eager_mode",

@@ -138,3 +138,34 @@ def test_parts_of_a_split_are_reached_when_their_turn_comes():
 
     assert () == report.differences
     assert ["first", "total"] == [name for name, _ in report.ast.log]
+
+
+@pytest.mark.parametrize("is_input", [True, False])
+def test_hook_on_a_tensor_that_an_if_hands_through_is_refused(is_input):
+    """In eager mode it is the tensor from before the `if`, whose other uses the hook sees too."""
+
+    def handing(x):
+        y = x if is_input else x * 2
+        other = y.sum()
+        if x.mean() > 0.25:
+            y = x * x
+        y.register_hook(lambda g: g * g)
+        return y, other
+
+    x = paddle.to_tensor([0.125], stop_gradient=False)
+    with pytest.raises(UnsupportedHookError, match="must be a tensor of its own"):
+        paddle.jit.to_static(handing, full_graph=True)(x)
+
+
+@pytest.mark.parametrize("value", [0.125, 0.5])
+def test_hook_on_a_tensor_that_only_an_if_uses_is_right(value):
+    """What the branches and the condition alone use is used nowhere else when the hook fires."""
+
+    def handing(x):
+        y = x * 2
+        if y.mean() > 0.5:
+            y = y * y
+        y.register_hook(lambda g: g * g)
+        return y * 3
+
+    assert () == compare(handing, [value]).differences
