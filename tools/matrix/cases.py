@@ -49,6 +49,16 @@ def between(x):
     return a + y * 4
 
 
+SEEN = []
+
+
+def after(x):  # a function of the module: SOT does not compile one with free variables
+    y = x * 2
+    out = y * 3 + y * 4
+    y.register_hook(SEEN.append)
+    return out
+
+
 def guarded(x):
     y = x * 2
     try:
@@ -142,16 +152,8 @@ def sot_late_hook():
 
 
 def sot_hook_after_last_use():
-    seen = []
-
-    def after(x):
-        y = x * 2
-        out = y * 3 + y * 4
-        y.register_hook(seen.append)
-        return out
-
     gradient(sot(after))
-    return {"what the hook got": [g if g is None else g.tolist()[0] for g in seen]}
+    return {"what the hook got": [g if g is None else g.tolist()[0] for g in SEEN]}
 
 
 def untaken_branch():
