@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import platform
+import subprocess
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -53,31 +54,55 @@ class Options:
     record: Path | None
 
 
+def _commit() -> str:
+    command = ["git", "describe", "--always", "--dirty", "--abbrev=10"]
+    found = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    return found or "unknown"
+
+
+@dataclass
+class Tally:
+    """What came of the programs so far.
+
+    Attributes:
+        totals: how many programs got each verdict.
+        failed: the numbers of those that failed.
+        extra: how many compiled to more graphs than without hooks.
+        commit: what was checked out when the run started, marked if it was changed.
+        started: when that was.
+    """
+
+    totals: Counter[str] = field(default_factory=Counter)
+    failed: list[int] = field(default_factory=list)
+    extra: int = 0
+    commit: str = field(default_factory=_commit)
+    started: float = field(default_factory=time.monotonic)
+
+    def add(self, index: int, verdict: Verdict) -> None:
+        """Count a program."""
+        self.totals[verdict.kind] += 1
+        self.extra += verdict.kind == "same" and verdict.graphs[1] > verdict.graphs[0]
+        if verdict.kind in FAILURES:
+            self.failed.append(index)
+
+
 def main(arguments: list[str]) -> int:
     """Run the command; return 1 if a program failed."""
     options = _parse(arguments)
-    totals: Counter[str] = Counter()
-    started = time.monotonic()
-    failed: list[int] = []
-    extra, printed = 0, started
+    tally = Tally()
     for index, verdict in _judged(options):
-        totals[verdict.kind] += 1
-        extra += verdict.kind == "same" and verdict.graphs[1] > verdict.graphs[0]
+        tally.add(index, verdict)
         if verdict.kind in FAILURES:
-            failed.append(index)
             print(f"\n{verdict.kind} in program {index}: {verdict.detail[:200]}")
-        if time.monotonic() - printed > 1 or sum(totals.values()) == options.programs:
-            printed = time.monotonic()
-            _progress(totals, options.programs, started)
+        judged = sum(tally.totals.values())
+        if judged % _BATCH == 0 or judged == options.programs:
+            _progress(tally, options)
+            _record(tally, options)
     print()
-    for index in failed[: options.shrinks]:
+    for index in tally.failed[: options.shrinks]:
         print(case(options, index))
-    seconds = round(time.monotonic() - started)
-    result = _result(options, totals, extra, seconds, failed)
-    print(json.dumps(result, indent=2))
-    if options.record:
-        options.record.write_text(json.dumps(result, indent=2) + "\n")
-    return 1 if failed else 0
+    print(json.dumps(_result(tally, options), indent=2))
+    return 1 if tally.failed else 0
 
 
 def case(options: Options, index: int) -> str:
@@ -108,29 +133,34 @@ def _batch(options: Options, batch: Iterable[int]) -> list[Verdict]:
         return [child.judge(f"{options.seed}:{index}") for index in batch]
 
 
-def _progress(totals: Counter[str], programs: int, started: float) -> None:
-    done = sum(totals.values())
-    rate = done / (time.monotonic() - started)
-    counts = ", ".join(f"{number} {kind}" for kind, number in sorted(totals.items()))
-    print(f"\r{done}/{programs} programs, {rate:.1f} a second: {counts} ", end="", flush=True)
+def _progress(tally: Tally, options: Options) -> None:
+    done = sum(tally.totals.values())
+    rate = done / (time.monotonic() - tally.started)
+    counts = ", ".join(f"{number} {kind}" for kind, number in sorted(tally.totals.items()))
+    print(f"\r{done}/{options.programs}, {rate:.1f} a second: {counts} ", end="", flush=True)
 
 
-def _result(
-    options: Options, totals: Counter[str], extra: int, seconds: int, failed: list[int]
-) -> dict[str, Any]:
+def _record(tally: Tally, options: Options) -> None:
+    """Write the totals so far: a run that is cut short leaves those of what it judged."""
+    if options.record:
+        options.record.write_text(json.dumps(_result(tally, options), indent=2) + "\n")
+
+
+def _result(tally: Tally, options: Options) -> dict[str, Any]:
     command = f"python -m tests.fuzz --mode {options.mode} --programs {options.programs}"
     command += f" --seed {options.seed} --first {options.first}"
     return {
         "command": command + (f" --mutant {options.mutant}" if options.mutant else ""),
+        "commit": tally.commit,
         "date": time.strftime("%Y-%m-%d"),
         "paddle": paddle.__version__,
         "python": platform.python_version(),
         "machine": f"{platform.machine()}, {options.jobs} process(es)",
-        "seconds": seconds,
-        "programs": options.programs,
-        "verdicts": dict(sorted(totals.items())),
-        "more graphs than unhooked": extra,
-        "failed": failed,
+        "seconds": round(time.monotonic() - tally.started),
+        "programs": sum(tally.totals.values()),
+        "verdicts": dict(sorted(tally.totals.items())),
+        "more graphs than unhooked": tally.extra,
+        "failed": tally.failed,
     }
 
 
