@@ -38,7 +38,7 @@ from .sot_surfaces import (
     object_equal_stringified_guard,
 )
 
-_SETTLED = "_static_hooks_settled"
+_FIRST = "_static_hooks_first"
 
 
 def _record_hooks(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -63,8 +63,9 @@ def _settle_hooks(original: Callable[..., Any]) -> Callable[..., Any]:
     def compile_graph(self: Any, *ret_vars: VariableBase) -> Any:
         settled = sot_settling.settle(self, ret_vars)
         if settled is None:
+            setattr(self, _FIRST, sot_emitting.Marking(self, ret_vars))
             return original(self, *ret_vars)
-        setattr(self, _SETTLED, settled)
+        setattr(self, _FIRST, sot_emitting.Prologue(settled))
         return original(self, *ret_vars, *settled.returned)
 
     return compile_graph
@@ -72,15 +73,12 @@ def _settle_hooks(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _make_hooks(original: Callable[..., Any]) -> Callable[..., Any]:
     def compile_function(self: Any, compile_graph_result: Any, ret_vars: list[Any]) -> None:
-        settled = getattr(self, _SETTLED, None)
-        if settled is not None:
-            # What comes first among the variables to reconstruct is reconstructed right after the
-            # call of the graph.
-            function, (sir, inputs, *rest) = compile_graph_result
-            inputs = sot_emitting.inputs_of(settled, inputs)
-            compile_graph_result = function, (sir, inputs, *rest)
-            ret_vars = [sot_emitting.Prologue(settled, rest[-1]), *ret_vars]
-        original(self, compile_graph_result, ret_vars)
+        # What comes first among the variables to reconstruct is reconstructed right after the call
+        # of the graph.
+        first = getattr(self, _FIRST)
+        function, (sir, inputs, *rest) = compile_graph_result
+        first.outputs = rest[-1]
+        original(self, (function, (sir, first.inputs(inputs), *rest)), [first, *ret_vars])
 
     return compile_function
 
@@ -135,7 +133,8 @@ def _fall_back_whole(original: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return original(self, frame)
         except FallbackError as error:
-            error.disable_eval_frame = True
+            # Graphs of what it calls would cut tensors off from the hooks that it registers itself.
+            error.disable_eval_frame |= sot_fallback.registers(self)
             sot_fallback.note(error, self)
             raise
 
@@ -241,7 +240,7 @@ PATCHES: list[Patch] = [
     ),
     Patch(
         OpcodeExecutor, "transform", _fall_back_whole, ("self", "frame"), _FRAME + "transform",
-        "Where a frame with hooks runs eagerly, let all that it calls run eagerly.",
+        "Where a frame that registers hooks runs eagerly, let all that it calls run eagerly.",
     ),
     *(
         Patch(

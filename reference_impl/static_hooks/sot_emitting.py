@@ -5,26 +5,78 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from . import sot_runs
+from .sot_fallback import site
+from .sot_flow import Flow, differentiable, escaping
 from .sot_surfaces import ContainerVariable, TensorVariable, VariableBase
 
 if TYPE_CHECKING:
     from .sot_settling import Settled
 
 
-class Prologue:
-    """Comes first in what the frame goes on with: emits the code that makes the run's hooks."""
+class Marking:
+    """Comes first after the call of a graph without hooks: emits what marks its outputs.
 
-    def __init__(self, settled: Settled, outputs: Sequence[Any]) -> None:
-        flow = settled.flow
-        self.settled = settled
-        self.outputs = [output for output in outputs if output.var_name in flow.outputs]
-        settled.arming.outputs = [
-            (1 << flow.outputs[output.var_name], flow.is_used(output)) for output in self.outputs
+    Args:
+        graph: SOT's graph of the frame.
+        returned: what the frame goes on with.
+
+    Attributes:
+        outputs: the tensors that the graph returns; set before `reconstruct`.
+    """
+
+    def __init__(self, graph: Any, returned: Sequence[VariableBase]) -> None:
+        escape = list(dict.fromkeys(escaping(graph, returned)))
+        self._flow = Flow(graph.sir_builder.current_sir, differentiable(graph, escape))
+        self._site = site()
+        self.outputs: Sequence[Any] = ()
+
+    def inputs(self, variables: Sequence[Any]) -> Sequence[Any]:
+        """Return the inputs of the graph as the code that calls it is to load them."""
+        return variables
+
+    def reconstruct(self, codegen: Any) -> None:
+        """Emit the call of `mark_used`, if the graph uses what it returns."""
+        flow = self._flow
+        used = [o for o in self.outputs if o.var_name in flow.outputs and flow.is_used(o)]
+        if not used:
+            return
+        codegen.gen_load_object(sot_runs.mark_used, "___static_hooks_mark_used")
+        for tensor in used:
+            codegen.gen_load_fast(tensor.out_var_name)
+        codegen.gen_build_tuple(len(used))
+        codegen.gen_load_const("{}:{}".format(*self._site))
+        codegen.gen_call_function(2)
+        codegen.gen_pop_top()
+
+
+class Prologue:
+    """Comes first after the call of a graph with hooks: emits the code that makes the run's hooks.
+
+    Args:
+        settled: the hooks.
+
+    Attributes:
+        outputs: the tensors that the graph returns; set before `reconstruct`.
+    """
+
+    def __init__(self, settled: Settled) -> None:
+        self._settled = settled
+        self.outputs: Sequence[Any] = ()
+
+    def inputs(self, variables: Sequence[Any]) -> Sequence[Any]:
+        """Return the inputs of the graph as the code that calls it is to load them."""
+        return [
+            DetachedInput(variable) if variable.var_name in self._settled.unreached else variable
+            for variable in variables
         ]
 
     def reconstruct(self, codegen: Any) -> None:
         """Emit the call of `arming`, and the stores of what it makes for the frame."""
-        arming, loads, exports = self.settled.arming, self.settled.loads, self.settled.exports
+        settled, flow = self._settled, self._settled.flow
+        arming, loads, exports = settled.arming, settled.loads, settled.exports
+        outputs = [output for output in self.outputs if output.var_name in flow.outputs]
+        arming.outputs = [(1 << flow.outputs[o.var_name], flow.is_used(o)) for o in outputs]
         for load in loads:
             if isinstance(load, ContainerVariable) and not load.tracker.is_traceable():
                 load.reconstruct(codegen)  # once, so that the hook and the frame share it
@@ -36,21 +88,13 @@ class Prologue:
                 codegen.gen_load_method("detach")
                 codegen.gen_call_method(0)
         codegen.gen_build_tuple(len(loads))
-        for tensor in self.outputs:
+        for tensor in outputs:
             codegen.gen_load_fast(tensor.out_var_name)
-        codegen.gen_build_tuple(len(self.outputs))
+        codegen.gen_build_tuple(len(outputs))
         codegen.gen_call_function(2)
         codegen.gen_unpack_sequence(len(exports))
         for variable in exports:
             _store(codegen, variable)
-
-
-def inputs_of(settled: Settled, inputs: Sequence[Any]) -> list[Any]:
-    """Return the inputs of the graph as the code that calls it is to load them."""
-    return [
-        DetachedInput(variable) if variable.var_name in settled.unreached else variable
-        for variable in inputs
-    ]
 
 
 class DetachedInput:

@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 import paddle
 from paddle.utils import flatten
 
+from .codes import nested
 from .sot_surfaces import (
     CellVariable,
     ConditionalFallbackError,
@@ -31,7 +32,6 @@ from .sot_surfaces import (
     VariableBase,
     analysis_used_names,
 )
-from .source import nested
 
 REASONS: deque[str] = deque(maxlen=20)
 _REGISTER = "register_hook"
@@ -145,7 +145,13 @@ def _find(names: Iterable[str], namespace: dict[str, Any]) -> list[Any]:
 
 def _is_foreign(found: Any) -> bool:
     name = found.__name__ if isinstance(found, types.ModuleType) else found.__module__
-    return (name or "").partition(".")[0] in ("paddle", "numpy", "builtins", "static_hooks")
+    # That of a function which a simulated frame defines may be a variable of the simulation.
+    return str(name).partition(".")[0] in ("paddle", "numpy", "builtins", "static_hooks")
+
+
+def registers(executor: Any) -> bool:
+    """Tell whether a frame has code of its own that registers a hook."""
+    return _REGISTER in _names(executor.vframe.code)
 
 
 def frame_may_register(executor: Any, start: int) -> bool:
@@ -222,7 +228,7 @@ def _is_in_loop(executor: Any, index: int) -> bool:
 
 def in_hooked_frame() -> bool:
     """Tell whether the function that is being simulated registers hooks in its own code."""
-    return _REGISTER in _names(OpcodeExecutorBase.call_stack[-1].vframe.code)
+    return registers(OpcodeExecutorBase.call_stack[-1])
 
 
 def is_loop_simulated(executor: Any) -> bool:
@@ -235,4 +241,4 @@ def is_loop_simulated(executor: Any) -> bool:
 
 def _has_closures(executor: Any) -> bool:
     code = executor.vframe.code
-    return bool(code.co_cellvars or code.co_freevars) and _REGISTER in _names(code)
+    return bool(code.co_cellvars or code.co_freevars) and registers(executor)

@@ -196,7 +196,7 @@ class Recorder:
     def _function(self, variable: VariableBase) -> Function:
         function, frame = variable.value, variable.value.__dict__[FRAME]
         attributes = {k: v for k, v in function.__dict__.items() if k != FRAME}
-        made = Function(function.__code__, frame.globals.proxy.original_data, attributes)
+        made = Function(function.__code__, _globals_of(frame), attributes)
         self._nodes[variable.id] = made  # a function may reach itself
         names = function.__code__.co_freevars
         for name, cell in zip(names, function.__closure__ or (), strict=True):
@@ -223,6 +223,15 @@ class Recorder:
             return self._outer_cell(name, simulated.value.__dict__[FRAME])
         index = simulated.value.__code__.co_freevars.index(name)
         return self._load(ClosureCell(simulated, index))
+
+
+def _globals_of(frame: Any) -> dict[str, Any]:
+    """Return the globals of the module that a simulated frame runs in."""
+    simulated = getattr(frame.globals, "fn", None)
+    if simulated is not None and is_defined(simulated):  # its own hold variables of the simulation
+        return _globals_of(simulated.value.__dict__[FRAME])
+    found: dict[str, Any] = frame.globals.proxy.original_data
+    return found
 
 
 def is_defined(variable: VariableBase) -> bool:

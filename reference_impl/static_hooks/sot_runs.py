@@ -112,7 +112,7 @@ class Arming:
             # Not by `register_hook`: whoever watches that should see the user's hooks alone.
             tensor._register_grad_hook(functools.partial(announce, bit))
             if is_used:
-                setattr(tensor, _USED, self._site)
+                mark_used((tensor,), self._site)
 
     def _not_twice(self) -> UnsupportedHookError:
         return UnsupportedHookError(
@@ -138,7 +138,7 @@ class _Local(threading.local):
 
 
 _local = _Local()
-# Marks a tensor that a graph with hooks returned and used itself.
+# Marks a tensor that a graph returned and used itself: where that is.
 _USED = "_static_hooks_used_by_graph"
 
 
@@ -153,14 +153,20 @@ def differentiating(twice: bool) -> Iterator[None]:
         _local.is_differentiated_again = before
 
 
+def mark_used(tensors: Sequence[paddle.Tensor], site: str) -> None:
+    """Mark tensors that a graph returned and used itself: outside is a part of their gradient."""
+    for tensor in tensors:
+        setattr(tensor, _USED, site)
+
+
 def check_returned(tensor: paddle.Tensor, method: str) -> None:
     """Refuse to watch a gradient from outside where a part of it stays inside a graph."""
     site = getattr(tensor, _USED, None)
     if site is not None:
         raise UnsupportedHookError(
             f"Tensor.{method}: the tensor must not be used or hooked by the compiled function that "
-            f"returned it, but it is (the function has a hook at {site}), so a part of its "
-            "gradient would be missing here; register the hook inside the function"
+            f"returned it, but it is ({site}), so a part of its gradient would be missing here; "
+            "register the hook inside the function"
         )
 
 

@@ -153,6 +153,20 @@ def in_a_helper(x: Any) -> Any:
     return y * y
 
 
+def nested_twice(x: Any) -> Any:
+    """Hook in a function in a function with a lambda that reads a global."""
+
+    def outer(y: Any) -> Any:
+        def inner() -> None:
+            y.register_hook(lambda g: paddle.square(g))
+
+        inner()
+        return y
+
+    y = outer(x * 2)
+    return y * y
+
+
 def in_a_loop_with_closures(x: Any) -> Any:
     """Register in a loop a lambda that captures the loop's tensor."""
     factor = 1.0
@@ -189,7 +203,7 @@ def marked(x: Any) -> Any:
 
 FORMS = [
     module_level, a_lambda, nested, decorated, marked, partial_with_a_tensor, an_object,
-    an_object_made_here, in_a_helper, in_a_loop_with_closures, in_a_comprehension,
+    an_object_made_here, in_a_helper, nested_twice, in_a_loop_with_closures, in_a_comprehension,
 ]  # fmt: skip
 
 
@@ -482,6 +496,64 @@ def test_what_a_graph_gets_wrong_runs_eagerly_and_says_why(function: Callable[..
     assert (gradient(function), 0) == (found, graphs["graphs"])
     assert FALLBACKS[function] in sot_fallback.REASONS[-1]
     assert __file__ in sot_fallback.REASONS[-1]
+
+
+class Block(nn.Layer):
+    """Registers a hook, in a graph of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gain = 2.0
+
+    def forward(self, x: Any) -> Any:
+        """Return two results, one made of the other."""
+        y = x * self.gain
+        z = y * y
+        y.register_hook(square)
+        return z
+
+
+class Blocks(nn.Layer):
+    """Calls blocks in a loop that SOT can't simulate."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.blocks = nn.LayerList([Block(), Block()])
+
+    def forward(self, x: Any) -> Any:
+        """Print between the blocks."""
+        for block in self.blocks:
+            x = block(x)
+            print(end="")  # noqa: T201 - the break
+        return x * 1.0
+
+
+def test_blocks_compile_where_the_frame_that_calls_them_can_not() -> None:
+    """A frame that registers no hook itself may run eagerly; the frames of its blocks compile."""
+    found, graphs, _ = counted(lambda: gradient(sot(Blocks()), start=[0.5]))
+    assert ([8192.0], 1) == (found, graphs["graphs"])
+
+
+def test_a_gradient_that_a_block_keeps_inside_is_refused() -> None:
+    """What a block of its own returned and used can't be hooked by the next: it says so."""
+
+    def shares(x: Any) -> Any:
+        y = x * 2
+        return y, y * y
+
+    def hooks(y: Any) -> Any:
+        y.register_hook(square)
+        return y * 3
+
+    def function(x: Any) -> Any:
+        for _ in range(1):
+            y, z = shares(x)
+            print(end="")  # noqa: T201 - the break
+            x = hooks(y) + z
+        return x
+
+    with pytest.raises(UnsupportedHookError, match=r"must not be used or hooked .*test_sot\.py:"):
+        gradient(sot(function))
 
 
 def test_evaluation_mode_runs_eagerly() -> None:
