@@ -20,8 +20,9 @@ from typing import Any, TypeVar
 
 import paddle
 
+from .codes import nested_in
 from .errors import ForcedTraceError
-from .source import BoundArguments, nested
+from .source import BoundArguments
 from .surfaces import Value
 
 _Hook = TypeVar("_Hook", bound=Callable[..., Any])
@@ -80,7 +81,6 @@ _RESHAPING = _names(
 )
 _NAMESPACES = _names("nn functional linalg tensor")
 _DTYPES = _names("dtype float16 float32 float64 bfloat16 int32 int64 bool")
-_REBINDING = ("STORE_DEREF", "DELETE_DEREF")
 # A cell is referred to by the closure, and by the call that counts.
 _UNSHARED = 2
 _SUSPENDS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
@@ -243,14 +243,7 @@ def _is_final(hook: types.FunctionType, index: int, owner: types.FunctionType | 
     if owner is None:  # no frame and no other function may hold the cell
         return sys.getrefcount((hook.__closure__ or ())[index]) <= _UNSHARED
     name = hook.__code__.co_freevars[index]
-    if name in owner.__code__.co_freevars:
-        return False
-    return not any(
-        instruction.opname in _REBINDING and instruction.argval == name
-        for code in nested(owner.__code__)
-        if name in code.co_freevars  # else the variable is its own, and settled when it returned
-        for instruction in dis.get_instructions(code)
-    )
+    return name not in owner.__code__.co_freevars and name not in nested_in(owner).rebound
 
 
 def _instructions(hook: types.FunctionType) -> Iterator[str]:

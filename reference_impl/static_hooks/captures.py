@@ -25,7 +25,8 @@ from contextlib import contextmanager
 from threading import RLock
 from typing import Any
 
-from .source import contents, nested
+from .codes import nested
+from .source import contents
 from .surfaces import UndefinedVar, Value
 
 # A body reaches further than this only through data structures that no hook needs.

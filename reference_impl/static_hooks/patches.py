@@ -21,7 +21,7 @@ from paddle.jit.dy2static import function_spec, pir_partial_program, program_tra
 from paddle.jit.dy2static.transformers import transform
 from paddle.pir import Value
 
-from . import boundaries, callbacks, firing, registration, sot, source
+from . import boundaries, callbacks, decorating, firing, registration, sot, source
 from .patching import Patch, unknown
 
 
@@ -148,7 +148,7 @@ PATCHES: list[Patch] = [
         "Delete it: lazy registration needs no reordering, and it hooks the wrong tensor.",
     ),
     Patch(
-        transform, "DecoratorTransformer", source.decorating_once, ("root",),
+        transform, "DecoratorTransformer", decorating.decorating_once, ("root",),
         _JIT + "transformers/decorator_transformer.py::DecoratorTransformer",
         "Decorate a nested function when it is defined, not anew at each call.",
     ),

@@ -10,7 +10,6 @@ What comes from outside of the function is left as it is.
 from __future__ import annotations
 
 import copy
-import dis
 import functools
 import operator
 import sys
@@ -23,13 +22,13 @@ from typing import TYPE_CHECKING, Any
 import paddle
 
 from . import bodies, branches, captures
-from .source import UNASSIGNED, BoundArguments, Origin, contents, nested
+from .codes import Nested, nested_in
+from .source import UNASSIGNED, BoundArguments, Origin, contents
 from .surfaces import Value, ValueDict
 
 if TYPE_CHECKING:
     from .registration import Registration
 
-REBINDING = ("STORE_DEREF", "DELETE_DEREF")
 _CONTAINERS = (list, dict, set, deque)
 # What is held in one place is referred to by that place, and by the call that counts.
 _ALONE = 2
@@ -40,15 +39,13 @@ class State:
     """What a run has to make anew of one hook.
 
     Attributes:
-        codes: the functions that the traced function defines.
+        defined: the functions that the traced function defines.
         outer: the variables from outside of it, by the identities of their cells.
-        rebound: the variables that a function nested in it assigns.
         alone: the containers and objects that nothing else refers to, by their identities.
     """
 
-    codes: frozenset[types.CodeType]
+    defined: Nested
     outer: frozenset[int]
-    rebound: frozenset[str]
     alone: set[int] = field(default_factory=set)
 
 
@@ -63,11 +60,9 @@ def state_of(hook: Callable[..., Any], origin: Origin | None, made: Any) -> Stat
     """
     if origin is None and made is None:
         return None
-    codes = frozenset(nested(origin.original.__code__)) if origin else frozenset()
-    outer = map(id, (origin.original.__closure__ or ()) if origin else ())
-    instructions = (i for code in codes for i in dis.get_instructions(code))
-    rebound = frozenset(i.argval for i in instructions if i.opname in REBINDING)
-    state = State(codes, frozenset(outer), rebound)
+    outer = (origin.original.__closure__ or ()) if origin else ()
+    defined = nested_in(origin.original) if origin else Nested(frozenset(), frozenset())
+    state = State(defined, frozenset(map(id, outer)))
     if _is_state(made):
         state.alone.add(id(made))
     search = Renewal(search=True)
@@ -117,7 +112,7 @@ class Renewal:
     def renew(self, found: Any, state: State) -> Any:
         """Return the copy for this run of a hook, or of what a hook reaches."""
         if id(found) not in self._made:
-            if isinstance(found, types.FunctionType) and found.__code__ in state.codes:
+            if isinstance(found, types.FunctionType) and found.__code__ in state.defined.codes:
                 return self._function(found, state)
             if id(found) in state.alone:
                 self.found = True
@@ -160,7 +155,7 @@ class Renewal:
     def _cell(self, name: str, cell: types.CellType, state: State) -> types.CellType:
         if id(cell) in state.outer:
             return cell
-        self.found |= name in state.rebound
+        self.found |= name in state.defined.rebound
         return self._made.setdefault(id(cell), types.CellType())  # type: ignore[no-any-return]
 
     def _fill(self, cell: types.CellType, old: types.CellType, state: State) -> None:

@@ -14,27 +14,26 @@ import inspect
 import sys
 import types
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from .codes import nested
 from .errors import UnsupportedHookError
-from .surfaces import (
-    IGNORE_NAMES,
-    Location,
-    UndefinedVar,
-    ast_to_source_code,
-    global_origin_info_map,
-    parse_source,
-)
+from .surfaces import Location, UndefinedVar, global_origin_info_map
 
 
 @dataclass(frozen=True)
 class Conversion:
-    """One converted function, and the function of the user's that it was made from."""
+    """One converted function, and the function of the user's that it was made from.
+
+    Attributes:
+        own: the user's code by the identity of the code that was converted from it.
+    """
 
     converted: weakref.ref[types.FunctionType]
     original: weakref.ref[types.FunctionType]
+    own: dict[int, types.CodeType] = field(default_factory=dict)
 
 
 UNASSIGNED = object()
@@ -119,40 +118,6 @@ def is_converted(frame: types.FrameType) -> bool:
 def _origin(file: str, line: int) -> tuple[str, int]:
     origin = global_origin_info_map.get(Location(file, line).line_location)
     return (origin.location.filepath, origin.location.lineno) if origin else (file, line)
-
-
-def decorating_once(original: Any) -> type:
-    """Make a transformer that decorates a nested function when it is defined, as Python does.
-
-    Paddle's own puts the decorators into the function, to run at each call. The name then stands
-    for the bare function: a hook would lose its decorators.
-    """
-
-    class DecoratorTransformer(original):  # type: ignore[misc]
-        def visit_ClassDef(self, node: Any) -> Any:  # noqa: N802 - the name of a node
-            return original(node).generic_visit(node)  # a property has several functions
-
-        def visit_FunctionDef(self, node: Any) -> Any:  # noqa: N802 - the name of a node
-            decorators = [found for found in node.decorator_list if not _is_left_out(found)]
-            if node is self.root.body[0] or not decorators:
-                return super().visit_FunctionDef(node)
-            node.decorator_list = []
-            self.generic_visit(node)
-            decorated = node.name
-            for found in reversed(decorators):
-                text = ast_to_source_code(found).strip()
-                called = text if text.endswith(")") else f"_jst.Call({text})"
-                decorated = f"{called}({decorated})"
-            return [node, *parse_source(f"{node.name} = {decorated}").body]
-
-    return DecoratorTransformer
-
-
-def _is_left_out(decorator: Any) -> bool:
-    """Tell whether Paddle leaves a decorator out of what it converts, such as `functools.wraps`."""
-    text: str = ast_to_source_code(decorator).strip()
-    name = text.removeprefix("_jst.Call(").partition("(")[0].rstrip(")").rpartition(".")[2]
-    return name in IGNORE_NAMES
 
 
 @dataclass
@@ -264,19 +229,41 @@ def _own_code(
     """Find the code object in `original` that the code of `hook` was converted from."""
     if hook.__code__ is converted.__code__:
         return original.__code__
-    mine = [code for code in nested(converted.__code__) if _head(code) == _head(hook.__code__)]
-    theirs = [code for code in nested(original.__code__) if _head(code) == _head(hook.__code__)]
-    if len(mine) != len(theirs):
-        line = _line(hook.__code__)
-        mine = [code for code in mine if _line(code) == line]
-        theirs = [code for code in theirs if code.co_firstlineno == line]
-    if len(mine) != len(theirs):
+    own = _CONVERSIONS[hook.__code__.co_filename].own
+    if not own:
+        own.update(_matched(converted.__code__, original.__code__))
+    if id(hook.__code__) not in own:
         file, line = _origin(hook.__code__.co_filename, hook.__code__.co_firstlineno)
         raise UnsupportedHookError(
             f"backward hook {hook.__name__!r} at {file}:{line} must be the only one of its name "
-            f"and parameters on its line, but got {len(theirs)}; write each on a line of its own"
+            "and parameters on its line, but got several; write each on a line of its own"
         )
-    return theirs[mine.index(hook.__code__)]
+    return own[id(hook.__code__)]
+
+
+def _matched(
+    converted: types.CodeType, original: types.CodeType
+) -> Iterator[tuple[int, types.CodeType]]:
+    """Pair the nested functions: those of one name and parameters are in the same order in both."""
+    mine, theirs = _grouped(nested(converted), _head), _grouped(nested(original), _head)
+    for head, codes in mine.items():
+        others = theirs.get(head, [])
+        if len(codes) == len(others):
+            yield from zip(map(id, codes), others, strict=True)
+            continue
+        on_line = _grouped(others, lambda code: code.co_firstlineno)
+        for line, here in _grouped(codes, _line).items():
+            if len(here) == len(on_line.get(line, [])):
+                yield from zip(map(id, here), on_line[line], strict=True)
+
+
+def _grouped(
+    codes: Iterable[types.CodeType], key: Callable[[types.CodeType], Any]
+) -> dict[Any, list[types.CodeType]]:
+    groups: dict[Any, list[types.CodeType]] = {}
+    for code in codes:
+        groups.setdefault(key(code), []).append(code)
+    return groups
 
 
 def _head(code: types.CodeType) -> tuple[Any, ...]:
@@ -289,11 +276,3 @@ def _head(code: types.CodeType) -> tuple[Any, ...]:
 
 def _line(code: types.CodeType) -> int:
     return _origin(code.co_filename, code.co_firstlineno)[1]
-
-
-def nested(code: types.CodeType) -> Iterator[types.CodeType]:
-    """Yield every code object nested in `code`, in the order of the text."""
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield constant
-            yield from nested(constant)
