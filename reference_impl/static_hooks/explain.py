@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import paddle
 
-from . import bodies, boundaries, firing, patches, registration
+from . import bodies, boundaries, firing, patches, registration, sot_fallback
 from .surfaces import Value
 
 _ROW = "{hook:<24} {runs:<9} {tensor:<28} {where}\n{indent}{reason}"
@@ -24,6 +25,8 @@ class Row:
         (operations of the graph), "callback" (Python at every backward) or "delegated"
             (registered on the caller's tensor at each run).
         reason: why, in words.
+        sot: why the default mode, SOT, registered the hook eagerly when it last ran the function,
+            with the line; empty where the hook is in the graph, or the function has not run yet.
     """
 
     hook: str
@@ -31,6 +34,7 @@ class Row:
     tensor: str
     runs: str
     reason: str
+    sot: str = ""
 
 
 class Explanation(tuple[Row, ...]):
@@ -38,8 +42,9 @@ class Explanation(tuple[Row, ...]):
 
     def __repr__(self) -> str:
         indent = " " * 4
-        rows = (_ROW.format(**vars(row), indent=indent) for row in self)
-        return "\n".join(rows) or "no hooks"
+        rows = [_ROW.format(**vars(row), indent=indent) for row in self]
+        notes = [f"\n{indent}in SOT: {row.sot}" if row.sot else "" for row in self]
+        return "\n".join(map(operator.add, rows, notes)) or "no hooks"
 
 
 def explain(target: Callable[..., Any], *inputs: Any) -> Explanation:
@@ -63,14 +68,17 @@ def explain(target: Callable[..., Any], *inputs: Any) -> Explanation:
         if registry is None:
             return Explanation()
         return Explanation(
-            _row(entry, registry, entry in delegated)
+            _row(entry, registry, entry in delegated, function)
             for entry in registry.entries
             if not entry.removed
         )
 
 
 def _row(
-    entry: registration.Registration, registry: registration.Registry, is_delegated: bool
+    entry: registration.Registration,
+    registry: registration.Registry,
+    is_delegated: bool,
+    function: Callable[..., Any],
 ) -> Row:
     placed = entry.place(registry)
     runs = "traced" if placed.decision.traced else "callback"
@@ -78,7 +86,16 @@ def _row(
     if is_delegated:
         runs, reason = "delegated", "its tensor is the caller's: registered on it at each run"
     shape = f"{list(entry.target.shape)} {str(entry.target.dtype).removeprefix('paddle.')}"
-    return Row(bodies.name_of(placed.hook), entry.site, f"{_name(entry)} {shape}", runs, reason)
+    tensor = f"{_name(entry)} {shape}"
+    sot = _reason_in_sot(entry, function)
+    return Row(bodies.name_of(placed.hook), entry.site, tensor, runs, reason, sot)
+
+
+def _reason_in_sot(entry: registration.Registration, function: Callable[..., Any]) -> str:
+    """Look up why SOT ran what registers a hook eagerly; empty where it did not."""
+    code = getattr(getattr(function, "__func__", function), "__code__", None)
+    found = [r for r in sot_fallback.REASONS if r.covers(code, entry.file, entry.line)]
+    return str(found[-1]) if found else ""
 
 
 def _name(entry: registration.Registration) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import types
 from collections import deque
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import paddle
@@ -33,8 +34,38 @@ from .sot_surfaces import (
     analysis_used_names,
 )
 
-REASONS: deque[str] = deque(maxlen=20)
 _REGISTER = "register_hook"
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a function runs eagerly.
+
+    Attributes:
+        code: the function.
+        file, line: the instruction that can't be kept in a graph.
+        why: in words.
+        is_whole: whether all that it calls runs eagerly too.
+    """
+
+    code: types.CodeType
+    file: str
+    line: int
+    why: str
+    is_whole: bool = True
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: the function runs eagerly, since {self.why}"
+
+    def covers(self, target: types.CodeType | None, file: str, line: int) -> bool:
+        """Tell whether a hook that a call of `target` registers at a line is registered eagerly."""
+        if self.code is target:
+            return self.is_whole
+        lines = [number for _, _, number in self.code.co_lines() if number is not None]
+        return file == self.code.co_filename and min(lines) <= line <= max(lines)
+
+
+REASONS: deque[Reason] = deque(maxlen=20)
 
 
 def site() -> tuple[str, int]:
@@ -46,8 +77,8 @@ def site() -> tuple[str, int]:
 def fall_back(reason: str, file: str, line: int) -> NoReturn:
     """Let the frame that is being simulated, and all that it calls, run eagerly."""
     guard_gradients()
-    REASONS.append(f"{file}:{line}: the function runs eagerly, since {reason}")
-    raise ConditionalFallbackError(REASONS[-1], disable_eval_frame=True)
+    REASONS.append(Reason(OpcodeExecutorBase.call_stack[0].vframe.code, file, line, reason))
+    raise ConditionalFallbackError(str(REASONS[-1]), disable_eval_frame=True)
 
 
 def note(error: FallbackError, executor: Any) -> None:
@@ -55,8 +86,8 @@ def note(error: FallbackError, executor: Any) -> None:
     if not isinstance(error, ConditionalFallbackError):
         code, line = executor.vframe.code, executor._current_line
         why = next(filter(None, map(str.strip, str(error).splitlines())), "it says not why")
-        at = f"{code.co_filename}:{line}"
-        REASONS.append(f"{at}: the function runs eagerly, since SOT can't simulate it: {why}")
+        why = f"SOT can't simulate it: {why}"
+        REASONS.append(Reason(code, code.co_filename, line, why, error.disable_eval_frame))
 
 
 def guard_gradients() -> bool:

@@ -8,6 +8,7 @@ import paddle
 import pytest
 from paddle.static import InputSpec
 from static_hooks import Explanation, callback, disable, explain, patches
+from static_hooks.runs import compiling
 
 pytestmark = [
     pytest.mark.usefixtures("hooks"),
@@ -163,6 +164,28 @@ def test_variable_of_a_loop() -> None:
 
     (row,) = explain(forward, leaf([1.0]), paddle.to_tensor(3))
     assert "loop variable [1] float32" == row.tensor
+
+
+def test_what_runs_eagerly_in_sot() -> None:
+    """Once the default mode has run a function eagerly, the rows of its hooks say why and where."""
+
+    def forward(x: paddle.Tensor) -> paddle.Tensor:
+        y = 2 * x
+        y.register_hook(square)
+        z = y + 1
+        z[0] = 3.0
+        return y * z
+
+    (before,) = explain(forward, leaf([1.0, 2.0]))
+    with compiling():
+        paddle.jit.to_static(forward, full_graph=False)(leaf([1.0, 2.0]))
+    found = explain(forward, leaf([1.0, 2.0]))
+    line = forward.__code__.co_firstlineno + 2
+    why = (
+        "the function runs eagerly, since Paddle's graph is wrong about in-place changes (setitem)"
+    )
+    assert ("", f"{__file__}:{line}: {why}") == (before.sot, found[0].sot)
+    assert f"    in SOT: {__file__}:{line}: {why}" == repr(found).splitlines()[2]
 
 
 def test_without_enable() -> None:
