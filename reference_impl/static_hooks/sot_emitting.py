@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import sot_runs
@@ -33,7 +33,7 @@ class Marking:
 
     def inputs(self, variables: Sequence[Any]) -> Sequence[Any]:
         """Return the inputs of the graph as the code that calls it is to load them."""
-        return variables
+        return _inputs(self._flow, variables)
 
     def reconstruct(self, codegen: Any) -> None:
         """Emit the call of `mark_used`, if the graph uses what it returns."""
@@ -66,10 +66,7 @@ class Prologue:
 
     def inputs(self, variables: Sequence[Any]) -> Sequence[Any]:
         """Return the inputs of the graph as the code that calls it is to load them."""
-        return [
-            DetachedInput(variable) if variable.var_name in self._settled.unreached else variable
-            for variable in variables
-        ]
+        return _inputs(self._settled.flow, variables, self._settled.delegated)
 
     def reconstruct(self, codegen: Any) -> None:
         """Emit the call of `arming`, and the stores of what it makes for the frame."""
@@ -97,14 +94,29 @@ class Prologue:
             _store(codegen, variable)
 
 
-class DetachedInput:
-    """Stands for an input of the graph: emits the code that passes it without its gradient."""
+def _inputs(flow: Flow, variables: Sequence[Any], hooked: Container[str] = ()) -> list[Any]:
+    """Detach the hooked inputs that no gradient comes back to: Paddle would give them zeros."""
+    return [
+        _Input(variable, variable.var_name in hooked)
+        if isinstance(variable, TensorVariable) and not flow.reached(variable)
+        else variable
+        for variable in variables
+    ]
 
-    def __init__(self, variable: TensorVariable) -> None:
-        self.tracker, self._variable = self, variable
+
+class _Input:
+    """Stands for an input of the graph that no gradient comes back to."""
+
+    def __init__(self, variable: TensorVariable, is_hooked: bool) -> None:
+        self.tracker, self._variable, self._is_hooked = self, variable, is_hooked
 
     def gen_instructions(self, codegen: Any) -> None:
-        """Emit the code."""
+        """Emit the code that loads it."""
+        if not self._is_hooked:
+            codegen.gen_load_object(sot_runs.without_hooks, "___static_hooks_without_hooks")
+            self._variable.tracker.gen_instructions(codegen)
+            codegen.gen_call_function(1)
+            return
         self._variable.tracker.gen_instructions(codegen)
         codegen.gen_load_method("detach")
         codegen.gen_call_method(0)

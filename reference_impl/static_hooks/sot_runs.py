@@ -8,6 +8,7 @@ lists, counters and attributes of its own run. The graph is one for all runs: in
 from __future__ import annotations
 
 import functools
+import operator
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -108,7 +109,9 @@ class Arming:
             if _local.is_differentiated_again:
                 callbacks.abort(self._not_twice())
 
+        reached = functools.reduce(operator.or_, (recipe.reached for recipe in self.recipes), 0)
         for tensor, (bit, is_used) in zip(outputs, self.outputs, strict=True):
+            setattr(tensor, _LEADS_TO_HOOKS, bool(reached & bit))
             # Not by `register_hook`: whoever watches that should see the user's hooks alone.
             tensor._register_grad_hook(functools.partial(announce, bit))
             if is_used:
@@ -140,6 +143,8 @@ class _Local(threading.local):
 _local = _Local()
 # Marks a tensor that a graph returned and used itself: where that is.
 _USED = "_static_hooks_used_by_graph"
+# Marks a tensor that a graph with hooks returned: whether its gradient comes to one of them.
+_LEADS_TO_HOOKS = "_static_hooks_lead_to_hooks"
 
 
 @contextmanager
@@ -151,6 +156,11 @@ def differentiating(twice: bool) -> Iterator[None]:
         yield
     finally:
         _local.is_differentiated_again = before
+
+
+def without_hooks(tensor: paddle.Tensor) -> paddle.Tensor:
+    """Detach an input that a graph has zeros for, if these would come to the hooks of a run."""
+    return tensor.detach() if getattr(tensor, _LEADS_TO_HOOKS, False) else tensor
 
 
 def mark_used(tensors: Sequence[paddle.Tensor], site: str) -> None:

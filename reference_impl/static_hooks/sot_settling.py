@@ -61,7 +61,7 @@ class Settled:
         arming: what each run calls to make its hooks.
         loads: what that call needs loaded.
         exports: the variables that it makes for the frame.
-        unreached: the names of the hooked tensors from outside that no gradient comes back to.
+        delegated: the names of the hooked tensors that come from outside.
     """
 
     def __init__(
@@ -76,12 +76,7 @@ class Settled:
             if not (hook.is_eager or hook in kept or self.flow.is_partial(hook.target))
             and _is_traced(hook, self.flow)
         ]  # fmt: skip
-        # Paddle gives an input of a graph zeros where eager mode gives it nothing.
-        self.unreached = {
-            hook.target.var_name
-            for hook in hooks
-            if hook.is_eager and not self.flow.reached(hook.target)
-        }
+        self.delegated = {hook.target.var_name for hook in hooks if hook.is_eager}
         self._settle_traced(traced)
         self._settle_others([hook for hook in hooks if hook not in set(traced)])
 

@@ -630,6 +630,22 @@ def test_no_gradient_no_call_on_an_input() -> None:
     assert (None, [2.0], []) == (x.grad, y.grad.tolist(), log)
 
 
+def test_no_gradient_no_call_before_a_graph_break() -> None:
+    """A tensor that the graph after a break takes for nothing gets no zeros either."""
+
+    def function(x: Any, y: Any, log: list[str]) -> Any:
+        z = x * 2
+        z.register_hook(lambda g: log.append("z"))
+        print(end="")  # noqa: T201 - the break
+        paddle.tanh(z)
+        return y * y
+
+    log: list[str] = []
+    x, y = (paddle.to_tensor([1.0], stop_gradient=False) for _ in range(2))
+    sot(function)(x, y, log).backward()
+    assert (None, [2.0], []) == (x.grad, y.grad.tolist(), log)
+
+
 def test_an_exception_keeps_its_type() -> None:
     """An exception of a body reaches the caller with a note, and the next step works."""
 
