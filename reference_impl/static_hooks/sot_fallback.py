@@ -229,7 +229,11 @@ def check_break(executor: Any, stack: Sequence[Any], instruction: Any) -> None:
 
 def _is_used(executor: Any, stack: Sequence[Any], index: int) -> bool:
     """Tell whether the graph before a break uses a tensor that is still reachable after it."""
-    names, _ = analysis_used_names(executor._instructions, index)
+    try:
+        names, _ = analysis_used_names(executor._instructions, index)
+    except RecursionError:  # it goes round some loops for ever
+        at = executor.vframe.code.co_filename, executor._current_line
+        fall_back("SOT's analysis of the names used after a graph break does not end", *at)
     variables = [executor.get_var(name, allow_undefined=True) for name in names]
     used = used_symbols(executor._graph.sir_builder.current_sir.statements)
     return any(
