@@ -50,6 +50,7 @@ bench: $(VENV)/ready ## measure what hooks cost, as ratios: make bench [TORCH=py
 survey: $(VENV)/ready ## ask other frameworks the same questions, in environments of their own, and try all designs: make survey [PEERS=JAX]
 	$(RUN) -m tools.survey $(PEERS)
 	$(RUN) -m tools.survey.scoreboard
+	$(RUN) -m tools.survey.decisions
 
 matrix: $(VENV)/ready ## ask other versions of Paddle what they do with hooks: make matrix [VERSIONS=3.0.0]
 	$(RUN) -m tools.matrix $(VERSIONS)
