@@ -4,7 +4,7 @@ Each mutant replaces a few attributes for the time of a `with` block, and edits 
 wrong designs that were really built or proposed; these name the public source.
 """
 
-from . import bodies, boundaries, firing, refusals
+from . import bodies, boundaries, firing, refusals, sot
 from .registry import MUTANTS, Mutant
 
-__all__ = ["MUTANTS", "Mutant", "bodies", "boundaries", "firing", "refusals"]
+__all__ = ["MUTANTS", "Mutant", "bodies", "boundaries", "firing", "refusals", "sot"]
