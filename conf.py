@@ -33,8 +33,9 @@ claims_distributions = ["paddlepaddle"]
 claims_repository = "PaddlePaddle/community"
 claims_threads = "docs/threads.yml"
 claims_mutants = "static_hooks.mutants:MUTANTS"
-claims_matrix = "docs/reference/falsification.json"
+claims_matrix = "docs/recorded/falsification.json"
 claims_rules = "static_hooks.corpus:RULES"
+claims_cases = "reference_impl/static_hooks/corpus"
 
 # A new issue can only be opened by a person who is logged in; the form of these links is tested.
 linkcheck_ignore = [r"https://github\.com/[^/]+/[^/]+/issues/new\?"]

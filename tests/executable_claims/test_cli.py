@@ -134,13 +134,13 @@ def test_check_finds_nothing_in_a_right_project(rich):
     assert (0, "5 claims in 1 chapters, 0 mistakes\n", "") == run(rich, "check")
 
 
-def test_check_finds_mistakes_without_running(copy_project, tmp_path, monkeypatch, capsys):
+def test_check_finds_mistakes_without_running(copy_project, tmp_path):
     """The check of the broken sample gives its complete list of messages, with no cell run."""
     project = copy_project("broken", tmp_path)
-    monkeypatch.chdir(project.root)
-    assert 1 == main(["check"])
+    code, output, errors = run(project, "check")
     expected = (project.root / "check.txt").read_text(encoding="utf-8")
-    assert expected.splitlines() == capsys.readouterr().out.splitlines()
+    assert expected.splitlines() == output.splitlines()
+    assert (1, "") == (code, errors)
     assert not (project.root / "_build").exists()
 
 
@@ -157,40 +157,51 @@ def test_check_wants_a_claim_for_each_rule(copy_project, tmp_path):
 
 
 def test_falsify_records_who_kills_whom(copy_project, tmp_path):
-    """All claims are run under all mutants; what is not killed or kills nothing is a mistake."""
+    """Claims are run under all mutants that they use; what is not killed or kills nothing is said.
+
+    A mutant that ends the process in the middle of a chapter keeps no later claim from its trial.
+    """
     project = copy_project("rich", tmp_path)
     code, output, errors = run(project, "falsify")
     assert 1 == code
-    assert "[3/3] sums under" in errors
+    assert "[4/4] sums from sum-of-two under " in errors
+    assert "[1/1] sums from double-is-sum under ends" == errors.splitlines()[-1]
     assert [
-        "sums.md:42: claim add-exists must be killed by at least one mutant, but all 3 let it "
+        "sums.md:42: claim add-exists must be killed by at least one mutant, but all 4 let it "
         "live; sharpen its checks, or add the wrong design that it excludes to claims_mutants "
         "[claims.unfalsified]",
         "matrix.json:1: mutant ends must kill at least one claim, but kills none; remove it, or "
         "write the claim that excludes it [claims.unfalsified]",
-        "3 claims, 3 mutants, 4 kills",
+        "matrix.json:1: mutant raises must kill at least one claim, but kills none; remove it, or "
+        "write the claim that excludes it [claims.unfalsified]",
+        "3 claims, 4 mutants, 4 kills",
     ] == output.splitlines()
-    record = json.loads((project.root / "matrix.json").read_text(encoding="utf-8"))
+    rows = json.loads((project.root / "matrix.json").read_text(encoding="utf-8"))["rows"]
+    mutants = ("multiplies", "forgets", "ends", "raises")
     assert {
-        "sum-of-two": {"multiplies": "killed", "forgets": "killed", "ends": "no verdict"},
-        "double-is-sum": {"multiplies": "killed", "forgets": "killed", "ends": "no verdict"},
-        "add-exists": {"multiplies": "survived", "forgets": "survived", "ends": "survived"},
-    } == record["effects"]
+        "sum-of-two": ("killed", "killed", "no verdict", "raised"),
+        "double-is-sum": ("killed", "killed", "no verdict", "raised"),
+        "add-exists": ("untouched",) * 4,
+    } == {slug: tuple(row["effects"][name] for name in mutants) for slug, row in rows.items()}
     again = run(project, "falsify")
     assert (output, "") == again[1:], "what did not change is not run again"
     check_the_record_is_used(project)
 
 
 def check_the_record_is_used(project):
-    """Claims that nothing kills fail the build; changed sources fail the check."""
+    """Claims that nothing kills fail the build, and so does a claim that came later."""
     build = project.build()
     assert 1 == build.code
-    assert ["matrix.json:1", "sums.md:42"] == [w.split(": ")[0] for w in build.warnings]
+    assert ["matrix.json:1", "matrix.json:1", "sums.md:42"] == [
+        warning.split(": ")[0] for warning in build.warnings
+    ]
     assert "●" in build.page("claims")
-    with (project.root / "arithmetic/__init__.py").open("a", encoding="utf-8") as file:
-        file.write("# changed\n")
+    project.edit("sums.md", "{claim} add-exists", "{claim} add-is-there")
     _, output, _ = run(project, "check")
-    assert "matrix.json:1: the record must be of the sources as they are, but they" in output
+    assert (
+        "sums.md:42: claim add-is-there must have been tried under the mutants, but matrix.json "
+        "does not have it; run `make falsify` [claims.unfalsified]"
+    ) in output
 
 
 def claim(verdict="holds", sentence="So it is.", kind="parity"):

@@ -30,6 +30,7 @@ from sphinx.errors import ConfigError, SphinxError
         ("timeout", "long", "claims_timeout must be a positive number, but got 'long'"),
         ("store", 1, "claims_store must be a string, but got 1"),
         ("threads", "no.yml", "claims_threads must name an existing file, but got 'no.yml'"),
+        ("cases", "no", "claims_cases must name an existing folder, but got 'no'"),
         ("command", "make", "claims_command must contain {slug}, but got 'make'"),
         ("repository", "here", "claims_repository must be owner/name, but got 'here'"),
         ("mutants", "a.b", "claims_mutants must be module:attribute, but got 'a.b'"),

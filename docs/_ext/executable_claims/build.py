@@ -15,6 +15,7 @@ from .digest import digest, file_digest
 from .directives import ClaimDomain, claim_domain
 from .discuss import Desk
 from .errors import ClaimsError, ConfigurationError, UnreadableFileError
+from .matrix import rebuilt, reworked
 from .report import outcome_json
 from .settings import Settings
 from .site import Site
@@ -173,7 +174,10 @@ def pages_to_write(domain: ClaimDomain) -> set[str]:
     site, kept = domain.site, domain.data
     places = {slug: claim.docname for slug, claim in site.claims.items()}
     moved = {slug for slug, docname in kept["places"].items() if places.get(slug) != docname}
-    matrix = file_digest(site.root / site.settings.matrix) if site.matrix else ""
+    matrix: list[Any] = []
+    if site.matrix:
+        record = file_digest(site.root / site.settings.matrix)
+        matrix = [record, reworked(site, site.matrix), rebuilt(site, site.matrix)]
     claims = [[d.claim.to_json(), d.verdict.value] for d in site.outcome.decisions]
     shown = digest([claims, matrix])
     pages = {name for name, page in site.pages.items() for r in page.references if r.slug in moved}

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 from .digest import file_digest
 from .evidence import collecting
 from .model import Evidence
+from .mutants import Reach
 from .shell import ChapterShell, Outputs
-from .store import Execution, Fault
+from .store import Execution, Fault, write_result
 
 if TYPE_CHECKING:
     import io
@@ -34,15 +35,19 @@ class _Run:
     outputs: list[Outputs] = field(default_factory=list)
     evidence: list[Evidence] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
+    reach: Reach = field(default_factory=Reach)
 
     def collect(self, evidence: Evidence) -> None:
         self.evidence.append(replace(evidence, cell=self.cell))
+        self.reach.end_block(evidence.slug)
 
 
 def run_chapter(
     job: Job,
     on_cell: Callable[[Cell], None] = lambda cell: None,
     native_output: io.BufferedRandom | None = None,
+    reach: Reach | None = None,
+    so_far: Path | None = None,
 ) -> Execution:
     """Run the cells of a chapter, up to the first one that fails.
 
@@ -52,6 +57,8 @@ def run_chapter(
         job: The chapter.
         on_cell: Called with each cell before it runs.
         native_output: File to which the real stdout of the process is redirected.
+        reach: Is told of the mutants whose code the cells would have run.
+        so_far: File for the evidence so far: a trial may end its process.
 
     Returns:
         The result, with the digest of every project file that was read.
@@ -59,10 +66,16 @@ def run_chapter(
     opened = _watch_files(job.root)
     os.chdir(job.path.parent)
     shell = ChapterShell(job.path, os.path.relpath(job.path, job.root), job.cells, native_output)
-    run = _Run()
+    run = _Run(reach=reach or Reach())
     start = time.perf_counter()
-    with collecting(run.collect):
-        _run_cells(job, shell, run, on_cell)
+    with collecting(run.collect, hasty=job.trial):
+        for cell in job.cells:
+            on_cell(cell)
+            fault = _run_cell(cell, shell, run)
+            if so_far and job.trial:
+                write_result(so_far, Execution(job.key, evidence=tuple(run.evidence)))
+            if fault and fault.subtype == "cell-error" and not job.trial:
+                break
     run.faults += _imported_from_elsewhere(job)
     files = _files_read(job, opened)
     return Execution(
@@ -75,20 +88,19 @@ def run_chapter(
         packages=_packages_of(files, job.packages),
         versions={"python": sys.version.split()[0], **{n: metadata.version(n) for n in job.named}},
         seconds=time.perf_counter() - start,
+        reached=run.reach.by_claim,
     )
 
 
-def _run_cells(job: Job, shell: ChapterShell, run: _Run, on_cell: Callable[[Cell], None]) -> None:
-    for cell in job.cells:
-        on_cell(cell)
-        run.cell = cell.index
-        outputs, error = shell.run(cell)
-        run.sources.append(cell.source)
-        run.outputs.append(outputs)
-        fault = _fault(cell, error, shell)
-        run.faults += [fault] if fault else []
-        if fault and fault.subtype == "cell-error" and not job.persist:
-            break
+def _run_cell(cell: Cell, shell: ChapterShell, run: _Run) -> Fault | None:
+    run.cell = cell.index
+    outputs, error = shell.run(cell)
+    run.reach.end_cell()
+    run.sources.append(cell.source)
+    run.outputs.append(outputs)
+    fault = _fault(cell, error, shell)
+    run.faults += [fault] if fault else []
+    return fault
 
 
 def _fault(cell: Cell, error: BaseException | None, shell: ChapterShell) -> Fault | None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import re
 import sys
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from .blocks import cells_up_to, deciding_cells
 from .cells import run_chapter
 from .changes import changes, load_claims
 from .decide import decide
@@ -23,7 +24,7 @@ from .project import load_site
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .model import Cell, Claim, Decision, Evidence, Message
+    from .model import Claim, Decision, Evidence, Message
     from .site import Site
 
 
@@ -94,8 +95,8 @@ def run_command(options: argparse.Namespace) -> int:
     page = site.pages[claim.docname]
     cells = cells_up_to(page.cells, claim.slug)
     job = replace(site.job(page, "", site.look_around()), cells=cells)
-    mutant = {"location": site.settings.mutants, "name": options.mutant} if options.mutant else None
-    with applied(mutant):
+    mutant = options.mutant
+    with applied(site.settings.mutants, mutant) if mutant else nullcontext():
         execution = run_chapter(job)
     outcome = decide({page.docname: page}, {page.docname: execution})
     decision = outcome.by_slug[claim.slug]
@@ -155,8 +156,8 @@ def falsify_command(options: argparse.Namespace) -> int:
     messages = list(unkilled(site, matrix))
     for message in messages:
         say(located(site, message))
-    kills = sum(len(matrix.killers(slug)) for slug in matrix.effects)
-    say(f"{len(matrix.effects)} claims, {len(matrix.designs)} mutants, {kills} kills")
+    kills = sum(len(matrix.killers(slug)) for slug in matrix.rows)
+    say(f"{len(matrix.rows)} claims, {len(matrix.designs)} mutants, {kills} kills")
     return 1 if messages else 0
 
 
@@ -190,18 +191,6 @@ def find_claim(site: Site, slug: str) -> Claim:
     if slug not in site.claims:
         raise UnknownNameError("a claim", slug, site.claims, "`python -m executable_claims list`")
     return site.claims[slug]
-
-
-def deciding_cells(cells: Sequence[Cell], slug: str) -> list[Cell]:
-    """Return the cells that hold the block of a claim."""
-    block = re.compile(rf"""\bclaim\(\s*["']{re.escape(slug)}["']""")
-    return [cell for cell in cells if block.search(cell.source)]
-
-
-def cells_up_to(cells: Sequence[Cell], slug: str) -> tuple[Cell, ...]:
-    """Return the cells that deciding a claim takes: all until the last that holds its block."""
-    deciding = deciding_cells(cells, slug)
-    return tuple(cell for cell in cells if not deciding or cell.index <= deciding[-1].index)
 
 
 def located(site: Site, message: Message) -> str:

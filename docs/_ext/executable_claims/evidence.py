@@ -32,16 +32,28 @@ LONGEST_TEXT = 2000
 """Values are shown up to this many characters: evidence is for reading."""
 
 _collectors: list[Callable[[Evidence], None]] = []
+_hasty: list[bool] = [False]
+
+
+class _EnoughSeen(BaseException):
+    """Ends a block whose verdict is known."""
 
 
 @contextmanager
-def collecting(collector: Callable[[Evidence], None]) -> Iterator[None]:
-    """Send the evidence of the blocks run in this context to ``collector``."""
+def collecting(collector: Callable[[Evidence], None], hasty: bool = False) -> Iterator[None]:
+    """Send the evidence of the blocks run in this context to ``collector``.
+
+    Args:
+        collector: Called with the evidence of each block.
+        hasty: Whether a block ends at the first check that got a wrong value.
+    """
     _collectors.append(collector)
+    _hasty.append(hasty)
     try:
         yield
     finally:
         _collectors.remove(collector)
+        _hasty.pop()
 
 
 class Checker:
@@ -81,7 +93,8 @@ class Checker:
 
         Args:
             report: Has ``differences``, a sequence of sentences, and ``rows()``, which gives
-                ``(what, eager, static, difference)`` for every quantity that was compared.
+                ``(what, eager, static, difference)`` for every quantity that was compared; the
+                quantity ``error`` is the exception, or ``None``.
             what: What is compared, in words.
         """
         rows = [Row(*(str(part or "") for part in row)) for row in report.rows()]
@@ -92,8 +105,13 @@ class Checker:
         got = "; ".join(differences) or f"{len(rows)} quantities, no difference"
         if not rows:
             got = "a report that compared nothing"
+        wrong = [row for row in rows if row.difference]
         self._add(
-            what or "eager and static agree", bool(rows) and not differences, "no difference", got
+            what or "eager and static agree",
+            bool(rows) and not differences,
+            "no difference",
+            got,
+            raised=bool(wrong) and all(map(_is_an_exception, wrong)),
         )
 
     def holds(self, condition: object, what: str) -> None:
@@ -105,10 +123,19 @@ class Checker:
         return _Raises(self, exception, match, what)
 
     def _add(
-        self, what: str, passed: bool, expected: str, got: str, line: int | None = None
+        self,
+        what: str,
+        passed: bool,
+        expected: str,
+        got: str,
+        line: int | None = None,
+        raised: bool = False,
     ) -> None:
         line = _caller(self.file)[1] if line is None else line
-        self.checks.append(Check(what, passed, expected, got, line))
+        raised = raised and not passed
+        self.checks.append(Check(what, passed, expected, got, line, raised))
+        if _hasty[-1] and not passed and not raised:
+            raise _EnoughSeen
 
 
 class _Raises:
@@ -138,7 +165,8 @@ class _Raises:
         right_type = isinstance(value, self._exception)
         passed = right_type and re.search(self._match, str(value)) is not None
         got = "no exception" if value is None else f"{type(value).__name__}: {value}"
-        self._checker._add(self._what, passed, expected, shorten(got), self._line)
+        wrong_type = value is not None and not right_type
+        self._checker._add(self._what, passed, expected, shorten(got), self._line, wrong_type)
         # Another type is not what the author reckoned with: the block must not go on as if it were.
         return right_type
 
@@ -166,11 +194,14 @@ def claim(slug: str) -> Iterator[Checker]:
     start = time.perf_counter()
     try:
         yield checker
+    except _EnoughSeen:
+        pass
     except Exception as error:
         # Recorded as a failed check, so that the other claims of the chapter are still decided.
         where = _raising_line(error, checker.file)
         got = f"{type(error).__name__}: {error}"
-        checker._add("the block runs to its end", False, "no exception", shorten(got), where)
+        what = "the block runs to its end"
+        checker._add(what, False, "no exception", shorten(got), where, raised=True)
     seconds = time.perf_counter() - start
     _deliver(Evidence(slug, tuple(checker.checks), tuple(checker.rows), seconds, checker.line))
 
@@ -239,6 +270,10 @@ def _close(expected: Any, actual: Any, rtol: float, atol: float) -> bool:
     if expected == actual or (expected != expected and actual != actual):
         return True
     return bool(abs(actual - expected) <= max(atol, rtol * abs(expected)) < math.inf)
+
+
+def _is_an_exception(row: Row) -> bool:
+    return row.what.rpartition(": ")[2] == "error" and row.eager == "None"
 
 
 def _caller(file: str = "") -> tuple[str, int]:

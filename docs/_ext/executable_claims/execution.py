@@ -31,12 +31,16 @@ class Order:
     Attributes:
         name: Its name, unlike that of any other run of the same build.
         job: The chapter.
-        mutant: Location and name of the wrong design to apply, or None for none.
+        mutants: Where the mutants are, if this run has to do with them.
+        mutant: Name of the one to apply; empty to watch which are used.
+        timeout: Seconds after which the run is stopped, or None for those of all runs.
     """
 
     name: str
     job: Job
-    mutant: dict[str, str] | None = None
+    mutants: str = ""
+    mutant: str = ""
+    timeout: float | None = None
 
 
 @dataclass
@@ -53,14 +57,22 @@ class _Run:
         """File for what the chapter's process writes to its real stderr."""
         return self.result.with_suffix(".log")
 
-    def request(self) -> dict[str, Any]:
+    @property
+    def so_far(self) -> Path:
+        """File for what a trial has decided before it ends."""
+        return self.result.with_suffix(".partial")
+
+    def request(self, timeout: float) -> dict[str, Any]:
         """Return what the launcher must know."""
         return {
             "name": self.order.name,
             "chapter": self.order.job.to_json(),
             "result": str(self.result),
             "log": str(self.log),
+            "so_far": str(self.so_far),
+            "mutants": self.order.mutants,
             "mutant": self.order.mutant,
+            "timeout": self.order.timeout or timeout,
         }
 
 
@@ -132,8 +144,7 @@ def _follow(
             "preload": setting.preload,
             "sources": [str(path) for path in setting.sources],
             "at_once": setting.at_once,
-            "timeout": setting.timeout,
-            "jobs": [run.request() for run in runs.values()],
+            "jobs": [run.request(setting.timeout) for run in runs.values()],
         }
         launcher.stdin.write(json.dumps(request).encode() + b"\n")
         launcher.stdin.flush()
@@ -182,7 +193,8 @@ def _launcher(folder: Path) -> Any:
 def _crashed(run: _Run, event: Mapping[str, Any], setting: Setting) -> Execution:
     """Return the result of a chapter whose process left none."""
     if event["late"]:
-        got = f"this cell was still running after {setting.timeout:g} seconds"
+        timeout = run.order.timeout or setting.timeout
+        got = f"this cell was still running after {timeout:g} seconds"
         remedy = "make it faster or raise claims_timeout in conf.py"
     elif event["code"] < 0:
         got = f"this cell killed its process by {signal.Signals(-event['code']).name}"
@@ -195,4 +207,9 @@ def _crashed(run: _Run, event: Mapping[str, Any], setting: Setting) -> Execution
     text = f"the cells of a chapter must run to their end, but {got}; {remedy}"
     if details:
         text += "\n" + details
-    return Execution(run.order.job.key, faults=(Fault("cell-error", run.line, text),))
+    known = read_result(run.so_far)
+    return Execution(
+        run.order.job.key,
+        evidence=known.evidence if known else (),
+        faults=(Fault("cell-error", run.line, text),),
+    )

@@ -12,15 +12,23 @@ from sphinx.util.docutils import SphinxDirective
 from .directives import claim_domain
 from .elements import paragraph, row, table
 from .index import claim_link
-from .matrix import Effect
+from .matrix import Effect, rebuilt, reworked
 from .words import words
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from docutils.nodes import Node
 
     from .matrix import Matrix
 
-SIGNS = {Effect.KILLED: "●", Effect.SURVIVED: "", Effect.NO_VERDICT: "○"}
+SIGNS = {
+    Effect.KILLED: "●",
+    Effect.RAISED: "▲",
+    Effect.SURVIVED: "",
+    Effect.UNTOUCHED: "·",
+    Effect.NO_VERDICT: "○",
+}
 
 
 class ClaimMatrix(nodes.General, nodes.Element):
@@ -50,21 +58,45 @@ class ResolveMatrix(SphinxPostTransform):
                 place.replace_self(paragraph(self.word("No run under mutants is recorded yet.")))
             else:
                 place.replace_self(
-                    [self._summary(matrix), self._heat_map(matrix), self._designs(matrix)]
+                    [
+                        self._summary(matrix),
+                        *self._changes(matrix),
+                        self._heat_map(matrix),
+                        self._designs(matrix),
+                    ]
                 )
 
     def _summary(self, matrix: Matrix) -> nodes.paragraph:
         versions = ", ".join(f"{name} {version}" for name, version in matrix.versions.items())
         text = self.word("{claims} claims under {mutants} mutants, run on {day} with {versions}.")
-        legend = self.word("● killed; empty: survived; ○ no verdict.")
-        counts = {"claims": len(matrix.effects), "mutants": len(matrix.designs)}
+        legend = self.word(
+            "● killed by a check; ▲ an exception came instead of a value; empty: survived; "
+            "· uses no code of the mutant; ○ no verdict."
+        )
+        counts = {"claims": len(matrix.rows), "mutants": len(matrix.designs)}
         return paragraph(f"{text.format(**counts, day=matrix.day, versions=versions)} {legend}")
+
+    def _changes(self, matrix: Matrix) -> Iterator[nodes.paragraph]:
+        """Say what is not any more as it was when the record was made."""
+        site = claim_domain(self.env).site
+        folders, claims = rebuilt(site, matrix), reworked(site, matrix)
+        if folders:
+            text = self.word("Changed since this run: {names}.").format(names=", ".join(folders))
+            yield paragraph(text, name="claim-changed")
+        if claims:
+            sentence = paragraph(self.word("New or decided otherwise since this run:"))
+            for slug in claims:
+                sentence += [nodes.Text(" "), claim_link(slug, self.env.docname)]
+            yield sentence
 
     def _heat_map(self, matrix: Matrix) -> nodes.Element:
         rows = []
-        for slug, effects in matrix.effects.items():
+        known = claim_domain(self.env).site.claims
+        for slug in [slug for slug in matrix.rows if slug in known]:
+            recorded = matrix.rows[slug]
             link = nodes.paragraph("", "", claim_link(slug, self.env.docname))
-            rows.append(row(link, *[self._effect(effects[d.name]) for d in matrix.designs]))
+            effects = [self._effect(recorded.effects[d.name]) for d in matrix.designs]
+            rows.append(row(link, *effects))
         head = [self.word("Claim"), *[design.name for design in matrix.designs]]
         # Wide by nature: the frame scrolls, not the page.
         return nodes.container("", table(head, rows, "claim-matrix"), classes=["claim-wide"])
@@ -74,7 +106,11 @@ class ResolveMatrix(SphinxPostTransform):
         return nodes.paragraph("", "", nodes.inline("", SIGNS[effect], classes=[name]))
 
     def _designs(self, matrix: Matrix) -> nodes.table:
-        kills = Counter(name for slug in matrix.effects for name in matrix.killers(slug))
-        rows = [row(d.name, d.summary, d.source, str(kills[d.name])) for d in matrix.designs]
-        head = [self.word(title) for title in ("Mutant", "What it does wrong", "Source", "Kills")]
-        return table(head, rows, "claim-designs", (24, 48, 36, 8))
+        rows = []
+        for design in matrix.designs:
+            seen = Counter(recorded.effects[design.name] for recorded in matrix.rows.values())
+            counts = [str(seen[effect]) for effect in (Effect.KILLED, Effect.RAISED)]
+            rows.append(row(design.name, design.summary, design.source, *counts))
+        titles = ("Mutant", "What it does wrong", "Source", "Kills", "Raises")
+        head = list(map(self.word, titles))
+        return table(head, rows, "claim-designs", (24, 48, 36, 8, 8))

@@ -27,7 +27,8 @@ class Job:
         root: Folder of the project.
         packages: Digest of each project folder that cells may use.
         named: Distributions whose versions the evidence names.
-        persist: Whether a cell that fails does not stop the ones after it.
+        trial: Whether wrong results are expected: a block then ends at the first wrong value, and
+            a cell that fails does not stop the ones after it.
     """
 
     docname: str
@@ -37,7 +38,7 @@ class Job:
     root: Path
     packages: dict[str, str]
     named: tuple[str, ...]
-    persist: bool = False
+    trial: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """Return the job as JSON values."""

@@ -7,17 +7,17 @@ from dataclasses import asdict, dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+from .blocks import cells_for
 from .digest import digest
 from .errors import UnreadableFileError
 from .model import Kind, Message
 from .store import write_atomically
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from .digest import Surroundings
-    from .model import Claim
+    from .model import Cell, Claim
     from .site import Site
 
 FALSIFIABLE = frozenset({Kind.PARITY, Kind.SAFER, Kind.LIMIT})
@@ -25,10 +25,17 @@ FALSIFIABLE = frozenset({Kind.PARITY, Kind.SAFER, Kind.LIMIT})
 
 
 class Effect(str, Enum):
-    """What a mutant does to a claim."""
+    """What a mutant does to a claim.
+
+    KILLED: a check got a wrong value. RAISED: an exception came instead of a value, which also
+    happens to a design that does nothing at all. UNTOUCHED: the claim uses no code that the mutant
+    replaces. NO_VERDICT: the process ended, or took too long.
+    """
 
     KILLED = "killed"
+    RAISED = "raised"
     SURVIVED = "survived"
+    UNTOUCHED = "untouched"
     NO_VERDICT = "no verdict"
 
 
@@ -42,38 +49,52 @@ class Design:
 
 
 @dataclass(frozen=True)
+class Row:
+    """What is recorded of a claim.
+
+    Attributes:
+        sources: Digest of the cells that decided it.
+        effects: What each mutant did to it.
+    """
+
+    sources: str
+    effects: dict[str, Effect]
+
+
+@dataclass(frozen=True)
 class Matrix:
     """The record of a run of all claims under all mutants.
 
     Attributes:
-        basis: Digest of the sources that ran; the record is of these and no others.
         day: Day of the run (``YYYY-MM-DD``).
         versions: Versions of Python and of the named distributions.
+        packages: Digest of each folder of the project that was run.
         designs: The mutants.
-        effects: What each mutant did, by claim and by mutant.
+        rows: What is recorded of each claim.
     """
 
-    basis: str
     day: str
     versions: dict[str, str]
+    packages: dict[str, str]
     designs: tuple[Design, ...]
-    effects: dict[str, dict[str, Effect]]
+    rows: dict[str, Row]
 
     def killers(self, slug: str) -> list[str]:
-        """Return the mutants that kill a claim."""
-        return [name for name, effect in self.effects[slug].items() if effect is Effect.KILLED]
+        """Return the mutants that make a claim come out wrong."""
+        effects = self.rows[slug].effects
+        return [name for name, effect in effects.items() if effect is Effect.KILLED]
 
     def killed(self, mutant: str) -> list[str]:
-        """Return the claims that a mutant kills."""
-        return [slug for slug in self.effects if mutant in self.killers(slug)]
+        """Return the claims that a mutant makes come out wrong."""
+        return [slug for slug in self.rows if mutant in self.killers(slug)]
 
     def write(self, path: Path) -> None:
         """Write the record as JSON, one claim on a line, so that changes of it can be read."""
         data = asdict(self)
-        effects = data.pop("effects")
+        rows = data.pop("rows")
         head = json.dumps(data, indent=1, ensure_ascii=False).removesuffix("\n}")
-        rows = [f"  {json.dumps(slug)}: {json.dumps(row)}" for slug, row in effects.items()]
-        write_atomically(path, head + ',\n "effects": {\n' + ",\n".join(rows) + "\n }\n}\n")
+        lines = [f"  {json.dumps(slug)}: {json.dumps(row)}" for slug, row in rows.items()]
+        write_atomically(path, head + ',\n "rows": {\n' + ",\n".join(lines) + "\n }\n}\n")
 
     @classmethod
     def read(cls, path: Path) -> Matrix:
@@ -85,16 +106,17 @@ class Matrix:
         try:
             data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
             data["designs"] = tuple(Design(**design) for design in data["designs"])
-            data["effects"] = {
-                slug: {name: Effect(effect) for name, effect in row.items()}
-                for slug, row in data["effects"].items()
-            }
+            data["rows"] = {slug: _row(**row) for slug, row in data["rows"].items()}
             return cls(**data)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise UnreadableFileError(
                 f"{path} must be a record that the command falsify wrote, but reading it gave "
                 f"{type(error).__name__}: {error}; run the command again"
             ) from error
+
+
+def _row(sources: str, effects: dict[str, str]) -> Row:
+    return Row(sources, {name: Effect(effect) for name, effect in effects.items()})
 
 
 def falsifiable(site: Site) -> dict[str, Claim]:
@@ -106,17 +128,21 @@ def falsifiable(site: Site) -> dict[str, Claim]:
     }
 
 
-def basis(site: Site, around: Surroundings) -> str:
-    """Return the digest of the sources on which a run under mutants depends."""
-    pages = sorted({claim.docname for claim in falsifiable(site).values()})
-    cells = {name: [cell.source for cell in site.pages[name].cells] for name in pages}
-    return digest([cells, around.packages, around.files])
+def sources_digest(cells: Sequence[Cell], slug: str) -> str:
+    """Return the digest of the cells that decide a claim."""
+    return digest([cell.source for cell in cells_for(cells, [slug])])[:16]
 
 
 def unkilled(site: Site, matrix: Matrix) -> Iterator[Message]:
     """Find claims that no mutant kills, and mutants that kill no claim."""
     for slug, claim in falsifiable(site).items():
-        if slug in matrix.effects and not matrix.killers(slug):
+        if slug not in matrix.rows:
+            text = (
+                f"claim {slug} must have been tried under the mutants, but {site.settings.matrix} "
+                "does not have it; run `make falsify`"
+            )
+            yield Message("unfalsified", claim.docname, claim.line, text)
+        elif not matrix.killers(slug):
             text = (
                 f"claim {slug} must be killed by at least one mutant, but all "
                 f"{len(matrix.designs)} let it live; sharpen its checks, or add the wrong design "
@@ -132,18 +158,17 @@ def unkilled(site: Site, matrix: Matrix) -> Iterator[Message]:
             yield Message("unfalsified", site.settings.matrix, 1, text)
 
 
-def outdated(site: Site, matrix: Matrix) -> Iterator[Message]:
-    """Find out whether the record is of the claims and sources as they are."""
-    for slug, claim in falsifiable(site).items():
-        if slug not in matrix.effects:
-            text = (
-                f"claim {slug} must have been tried under the mutants, but {site.settings.matrix} "
-                "does not have it; run the command falsify"
-            )
-            yield Message("unfalsified", claim.docname, claim.line, text)
-    if matrix.basis != basis(site, site.look_around()):
-        text = (
-            "the record must be of the sources as they are, but they changed since; run the "
-            "command falsify"
-        )
-        yield Message("unfalsified", site.settings.matrix, 1, text)
+def reworked(site: Site, matrix: Matrix) -> list[str]:
+    """Return the claims that the record does not have as they are now."""
+    return [
+        slug
+        for slug, claim in falsifiable(site).items()
+        if slug not in matrix.rows
+        or matrix.rows[slug].sources != sources_digest(site.pages[claim.docname].cells, slug)
+    ]
+
+
+def rebuilt(site: Site, matrix: Matrix) -> list[str]:
+    """Return the folders of the project that changed since the record was made."""
+    now = site.look_around().packages
+    return [name for name, value in now.items() if matrix.packages.get(name) != value]

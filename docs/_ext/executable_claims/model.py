@@ -54,6 +54,7 @@ class Check:
         expected: The right value as text.
         got: The value that was observed, as text.
         line: Line of the chapter (or of the file) that made the comparison.
+        raised: Whether it failed since an exception came instead of a value.
     """
 
     what: str
@@ -61,6 +62,7 @@ class Check:
     expected: str
     got: str
     line: int
+    raised: bool = False
 
 
 @dataclass(frozen=True)

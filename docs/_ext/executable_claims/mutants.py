@@ -7,13 +7,15 @@ from the name of each to an object like :class:`Mutant`.
 from __future__ import annotations
 
 import importlib
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from .errors import ConfigurationError, UnknownNameError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 
 class Mutant(Protocol):
@@ -24,12 +26,45 @@ class Mutant(Protocol):
         summary: What it does wrong, in one sentence.
         source: Where this wrong design is known from: a public address or a sentence.
         apply: Gives a context in which the wrong design is in force.
+        watch: Gives a context in which the right design is in force, and which calls its argument
+            whenever code is used that ``apply`` would replace.
     """
 
     name: str
     summary: str
     source: str
     apply: Callable[[], AbstractContextManager[Any]]
+    watch: Callable[[Callable[[], None]], AbstractContextManager[Any]]
+
+
+@dataclass
+class Reach:
+    """Which mutants each claim would notice: those whose code it uses.
+
+    A mutant that is used in a cell without a block counts for all claims of the chapter: later
+    blocks build on what that cell made.
+
+    Attributes:
+        by_claim: The names of the mutants, by claim.
+    """
+
+    by_claim: dict[str, list[str]] = field(default_factory=dict)
+    _now: set[str] = field(default_factory=set)
+    _shared: set[str] = field(default_factory=set)
+
+    def note(self, name: str) -> None:
+        """Note that code of a mutant was used."""
+        self._now.add(name)
+
+    def end_block(self, slug: str) -> None:
+        """Put what was used down to a claim."""
+        self.by_claim[slug] = sorted(self._now | self._shared)
+        self._now.clear()
+
+    def end_cell(self) -> None:
+        """Put what was used since the last block down to all claims that follow."""
+        self._shared |= self._now
+        self._now.clear()
 
 
 def load_mutants(location: str) -> Mapping[str, Mutant]:
@@ -54,17 +89,25 @@ def load_mutants(location: str) -> Mapping[str, Mutant]:
         ) from error
 
 
-def applied(mutant: Mapping[str, str] | None) -> AbstractContextManager[Any]:
-    """Return the context of a mutant, or an empty one.
+@contextmanager
+def watching(location: str) -> Iterator[Reach]:
+    """Give a context in which no mutant is in force, and the use of each is noted."""
+    reach = Reach()
+    with ExitStack() as stack:
+        for name, mutant in load_mutants(location).items():
+            stack.enter_context(mutant.watch(partial(reach.note, name)))
+        yield reach
 
-    Args:
-        mutant: ``location`` of the mapping and ``name`` of the mutant, or None for none.
+
+def applied(location: str, name: str) -> AbstractContextManager[Any]:
+    """Return the context of the mutant ``name``.
+
+    Raises:
+        UnknownNameError: There is none of that name.
     """
-    if mutant is None:
-        return nullcontext()
-    mutants = load_mutants(mutant["location"])
-    if mutant["name"] not in mutants:
+    mutants = load_mutants(location)
+    if name not in mutants:
         raise UnknownNameError(
-            "a mutant", mutant["name"], mutants, "`python -m executable_claims list --mutants`"
+            "a mutant", name, mutants, "`python -m executable_claims list --mutants`"
         )
-    return mutants[mutant["name"]].apply()
+    return mutants[name].apply()

@@ -33,6 +33,7 @@ class Settings:
         mutants: ``module:attribute`` of the mapping of mutants; empty for none.
         matrix: File with the record of which mutant kills which claim; empty for none.
         rules: ``module:attribute`` of the slugs that must have a claim; empty for none.
+        cases: Folder with a file of test cases for each of these, named after it; empty for none.
     """
 
     depends: tuple[str, ...] = ()
@@ -47,6 +48,7 @@ class Settings:
     mutants: str = ""
     matrix: str = ""
     rules: str = ""
+    cases: str = ""
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any], root: Path) -> Settings:
@@ -74,8 +76,17 @@ class Settings:
         for name in self.distributions:
             if not list(metadata.distributions(name=name)):
                 raise _wrong("distributions", "name installed packages", name)
-        if self.threads and not (root / self.threads).is_file():
-            raise _wrong("threads", "name an existing file", self.threads)
+        for name, must, exists in (
+            ("threads", "name an existing file", Path.is_file),
+            ("cases", "name an existing folder", Path.is_dir),
+        ):
+            path = getattr(self, name)
+            if path and not exists(root / path):
+                raise _wrong(name, must, path)
+        self._check_forms()
+
+    def _check_forms(self) -> None:
+        """Check the form of what can't be looked up."""
         if "{slug}" not in self.command:
             raise _wrong("command", "contain {slug}", self.command)
         if self.repository and not re.fullmatch(r"[\w.-]+/[\w.-]+", self.repository):

@@ -53,6 +53,8 @@ class Execution:
         packages: Digest of each project folder of which it read a file.
         versions: Versions of the packages that evidence names.
         seconds: Time that the cells took.
+        reached: For each claim that was decided, the mutants whose code it would have run. Noted
+            only when that was asked for.
     """
 
     key: str
@@ -64,6 +66,7 @@ class Execution:
     packages: dict[str, str] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
     seconds: float = 0.0
+    reached: dict[str, list[str]] = field(default_factory=dict)
 
     @property
     def passed(self) -> bool:

@@ -13,6 +13,7 @@ CHINESE = {
     "accepted in {thread}": "已在 {thread} 接受",
     "Answer": "回答",
     "Chapter": "章节",
+    "Changed since this run: {names}.": "本次运行后有改动：{names}。",
     "Check": "检查",
     "Claim": "论断",
     "Copied": "已复制",
@@ -35,11 +36,16 @@ CHINESE = {
     "What it does wrong": "错在何处",
     "Source": "来源",
     "Kills": "击杀数",
+    "New or decided otherwise since this run:": "本次运行后新增或改变判定方式：",
     "No run under mutants is recorded yet.": "尚无变异体运行记录。",
     "{claims} claims under {mutants} mutants, run on {day} with {versions}.": (
         "{claims} 条论断，{mutants} 个变异体，{day} 运行于 {versions}。"
     ),
-    "● killed; empty: survived; ○ no verdict.": "●：被击杀；空：存活；○：无判定。",
+    "Raises": "抛出异常",
+    "● killed by a check; ▲ an exception came instead of a value; empty: survived; "
+    "· uses no code of the mutant; ○ no verdict.": (
+        "●：被检查击杀；▲：未得到值而抛出异常；空：存活；·：未用到变异体的代码；○：无判定。"
+    ),
     "all": "全部",
     "none": "无",
     "open": "未决",

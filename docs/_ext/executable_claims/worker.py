@@ -10,6 +10,7 @@ ended or been killed, and all children are killed too.
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import json
 import os
@@ -26,7 +27,7 @@ from typing import Any, NoReturn
 from .cells import run_chapter
 from .digest import source_files
 from .jobs import Job
-from .mutants import applied
+from .mutants import Reach, applied, watching
 from .store import write_result
 
 TICK = 0.02
@@ -45,7 +46,7 @@ class Launcher:
         self.request = request
         self.events = events
         self.waiting: list[dict[str, Any]] = list(request["jobs"])
-        self.running: dict[int, tuple[str, float]] = {}
+        self.running: dict[int, tuple[dict[str, Any], float]] = {}
 
     def send(self, event: str, **more: Any) -> None:
         """Tell the build that something happened."""
@@ -72,11 +73,11 @@ class Launcher:
             self._be_child(job)
         with contextlib.suppress(OSError):  # also here: whoever comes first
             os.setpgid(child, child)
-        self.running[child] = (job["name"], time.monotonic())
+        self.running[child] = (job, time.monotonic())
 
     def _reap(self) -> None:
-        for child, (name, start) in list(self.running.items()):
-            late = time.monotonic() - start > self.request["timeout"]
+        for child, (job, start) in list(self.running.items()):
+            late = time.monotonic() - start > job["timeout"]
             if late:
                 os.killpg(child, signal.SIGKILL)
             done, status = os.waitpid(child, 0 if late else os.WNOHANG)
@@ -85,7 +86,8 @@ class Launcher:
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     # What the chapter started and left behind ends with it.
                     os.killpg(child, signal.SIGKILL)
-                self.send("end", name=name, code=os.waitstatus_to_exitcode(status), late=late)
+                code = os.waitstatus_to_exitcode(status)
+                self.send("end", name=job["name"], code=code, late=late)
 
     def _be_child(self, job: dict[str, Any]) -> NoReturn:
         code = 1
@@ -93,11 +95,13 @@ class Launcher:
             os.setpgid(0, 0)
             with _native_output(Path(job["log"])) as output:
                 chapter = Job.from_json(job["chapter"])
-                with applied(job.get("mutant")):
+                with _designs(job) as reach:
                     result = run_chapter(
                         chapter,
                         lambda cell: self.send("cell", name=job["name"], line=cell.line),
                         output,
+                        reach,
+                        Path(job["so_far"]),
                     )
                 write_result(Path(job["result"]), result)
             code = 0
@@ -105,6 +109,15 @@ class Launcher:
             self.send("broken", name=job["name"], text=traceback.format_exc())
         finally:
             os._exit(code)
+
+
+def _designs(job: dict[str, Any]) -> contextlib.AbstractContextManager[Reach | None]:
+    """Return the context of the design under which a chapter runs."""
+    if not job["mutants"]:
+        return contextlib.nullcontext()
+    if job["mutant"]:
+        return applied(job["mutants"], job["mutant"])
+    return watching(job["mutants"])
 
 
 @contextlib.contextmanager
@@ -134,6 +147,9 @@ def _prepare(request: dict[str, Any]) -> None:
                 )
     for name in request["preload"]:
         importlib.import_module(name)
+    # What is imported stays: a collection of garbage in a child need not look through it.
+    gc.collect()
+    gc.freeze()
 
 
 def main() -> None:

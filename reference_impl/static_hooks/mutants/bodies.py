@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import types
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,7 +12,9 @@ import paddle
 
 from .. import bodies, callbacks, captures, registration, source
 from ..surfaces import Value
-from .registry import Replacements, each_hook, mutant
+from .registry import NEVER, WHEN_RAISED, Replacements, each_hook, mutant, when, when_result
+
+NUMBERS = (bool, int, float)
 
 
 @mutant("None from a hook counts as a gradient of zeros.")
@@ -45,7 +48,7 @@ def effects_once() -> Replacements:
     def decide(hook: Any, owner: Any = None) -> bodies.Decision:
         return bodies.Decision(True, "every body is traced")
 
-    yield bodies, "decide", decide
+    yield bodies, "decide", decide, when_result(lambda decision: not decision.traced)
 
 
 @mutant(
@@ -56,7 +59,7 @@ def never_traces() -> Replacements:
     def decide(hook: Any, owner: Any = None) -> bodies.Decision:
         return bodies.Decision(False, "every body is called back")
 
-    yield bodies, "decide", decide
+    yield bodies, "decide", decide, when_result(lambda decision: decision.traced)
 
 
 @mutant(
@@ -75,7 +78,15 @@ def frozen_state() -> Replacements:
         frozen.__kwdefaults__ = hook.__kwdefaults__
         return frozen
 
-    return each_hook(wrap)
+    return each_hook(wrap, lambda placed: _numbers_of(placed.hook))
+
+
+def _numbers_of(hook: Any) -> list[Any]:
+    """Return what a hook can reach of numbers outside of it."""
+    if not isinstance(hook, types.FunctionType):
+        return []
+    read = inspect.getclosurevars(hook)
+    return [v for v in {**read.nonlocals, **read.globals}.values() if isinstance(v, NUMBERS)]
 
 
 def _frozen(cell: types.CellType) -> types.CellType:
@@ -83,12 +94,20 @@ def _frozen(cell: types.CellType) -> types.CellType:
         content = cell.cell_contents
     except ValueError:
         return cell
-    return types.CellType(content) if isinstance(content, (bool, int, float)) else cell
+    return types.CellType(content) if isinstance(content, NUMBERS) else cell
 
 
 @mutant("A hook keeps the code that AST conversion made of it.")
 def keeps_converted_code() -> Replacements:
-    yield source, "restore", lambda hook: hook
+    restore = source.restore
+
+    def keep(hook: Any, origin: Any = None) -> Any:
+        return hook
+
+    def differs(hook: Any, origin: Any = None) -> bool:
+        return restore(hook, origin) is not hook
+
+    yield source, "restore", keep, when(differs)
 
 
 @mutant("A body sees only what its variables held when it was registered.")
@@ -107,13 +126,13 @@ def captures_early() -> Replacements:
         placed = look(self, registry)
         return replace(placed, slots=early.get(self, []))
 
-    yield registration, "record", capturing
-    yield registration.Registration, "look", with_early_slots
+    yield registration, "record", capturing, NEVER
+    yield registration.Registration, "look", with_early_slots, when_result(lambda p: p.slots)
 
 
 @mutant("Lists and dicts that the caller passes are copies in the hook.")
 def copies_arguments() -> Replacements:
-    yield captures, "containers_in", lambda arguments: []
+    yield captures, "containers_in", lambda arguments: [], when_result(bool)
 
 
 @mutant("A body runs under the automatic mixed precision that is on when it is traced.")
@@ -139,7 +158,7 @@ def swallows_exceptions() -> Replacements:
         except Exception:  # that is the mutation
             return gradient.clone()
 
-    yield callbacks, "call", swallowing
+    yield callbacks, "call", swallowing, WHEN_RAISED
 
 
 @mutant(
@@ -155,7 +174,7 @@ def raw_exceptions() -> Replacements:
     "eager Paddle 3.3, which accepts a wrong shape silently",
 )
 def accepts_any_result() -> Replacements:
-    yield callbacks, "check", lambda hook, result, gradient, kind: None
+    yield callbacks, "check", lambda hook, result, gradient, kind: None, WHEN_RAISED
 
 
 @mutant("A body gets an array, not a tensor.", "PaddlePaddle/community#491 (py_func)")
@@ -169,4 +188,4 @@ def passes_arrays() -> Replacements:
 
         return with_array
 
-    return each_hook(wrap)
+    return each_hook(wrap, lambda placed: not placed.decision.traced)

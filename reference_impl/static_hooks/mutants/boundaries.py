@@ -9,13 +9,13 @@ import paddle
 
 from .. import boundaries, firing, patches, registration
 from ..surfaces import Value, ValueDict
-from .registry import Replacements, mutant
+from .registry import NEVER, Replacements, mutant, when, when_result
 
 
 @mutant("Hooks on inputs and parameters fire inside the graph, and miss the uses outside.")
 def inputs_inside() -> Replacements:
-    yield boundaries, "_pickers", lambda layer: ValueDict()
-    yield firing, "is_boundary", lambda value: False
+    yield boundaries, "_pickers", lambda layer: ValueDict(), NEVER
+    yield firing, "is_boundary", lambda value: False, when_result(bool)
 
 
 @mutant("A hook on an input or parameter is registered at the first run only.")
@@ -36,8 +36,8 @@ def registers_once() -> Replacements:
         finally:
             layer.__dict__["_ran"] = True
 
-    yield boundaries, "plan_of", first_time
-    yield boundaries, "run", running
+    yield boundaries, "plan_of", first_time, when_result(lambda plan: plan.delegations)
+    yield boundaries, "run", running, NEVER
 
 
 @mutant("A handle removes nothing.", "PaddlePaddle/Paddle#52948, which left remove() for later")
@@ -127,4 +127,9 @@ def loses_clones() -> Replacements:
         if registry is not None and registry.to_static:
             carry_over(traced, clone)
 
-    yield registration, "carry_over", only_for_training
+    yield registration, "carry_over", only_for_training, when(_is_not_for_training)
+
+
+def _is_not_for_training(traced: Any, clone: Any) -> bool:
+    registry = registration.of(traced)
+    return registry is not None and not registry.to_static

@@ -9,9 +9,9 @@ import paddle
 from paddle.autograd import backward_utils
 from paddle.jit.dy2static.transformers import tensorhook_transformer
 
-from .. import firing, patches, registration
+from .. import firing, ordering, patches, registration
 from ..surfaces import Value
-from .registry import Replacements, mutant
+from .registry import NEVER, Replacements, mutant, when
 
 
 @mutant(
@@ -38,8 +38,16 @@ def identity_operation() -> Replacements:
             fire(self, op, entry, value)
             gradients[key] = gradients[key] + shares[cut:]
 
-    yield registration, "record", counting
-    yield firing.Walk, "_fire", fire_on_later_uses
+    yield registration, "record", counting, when(_is_late)
+    yield firing.Walk, "_fire", fire_on_later_uses, NEVER
+
+
+def _is_late(program: Any, target: Any, hook: Any) -> bool:
+    return isinstance(target, Value) and bool(target.all_used_ops())
+
+
+def _shares(walk: Any, op: Any, entry: Any, value: Any) -> int:
+    return len(walk.state.value_to_valuegrad[walk._key(value)])
 
 
 @mutant("The hook is called for every use with that use's share of the gradient.")
@@ -55,7 +63,7 @@ def fires_per_use() -> Replacements:
             results += gradients[key]
         gradients[key] = results
 
-    yield firing.Walk, "_fire", fire_each
+    yield firing.Walk, "_fire", fire_each, when(lambda *firing: _shares(*firing) > 1)
 
 
 @mutant("A hook on an output sees only the gradient that comes from outside the function.")
@@ -69,7 +77,11 @@ def drops_inner_uses() -> Replacements:
         fire(self, op, entry, value)
         gradients[key] = gradients[key] + inner
 
-    yield firing.Walk, "_fire", fire_outer
+    yield firing.Walk, "_fire", fire_outer, when(_has_inner_uses)
+
+
+def _has_inner_uses(walk: Any, op: Any, entry: Any, value: Any) -> bool:
+    return _is_output(value) and _shares(walk, op, entry, value) > 1
 
 
 def _is_output(value: Value) -> bool:
@@ -110,38 +122,43 @@ def reversed_order() -> Replacements:
         finally:
             self.registry.entries.reverse()
 
-    yield firing.Walk, "reach", backwards
+    yield firing.Walk, "reach", backwards, when(lambda walk, op: len(walk.registry.entries) > 1)
 
 
 @mutant("Only the first hook of a tensor runs.")
 def first_hook_only() -> Replacements:
-    yield from _dropping(lambda entry, earlier: _same_target(entry, earlier))
+    yield from _dropping(lambda target, hook, earlier: _same(target, earlier.target))
 
 
 @mutant("A function that is registered twice on a tensor runs once.")
 def merges_duplicates() -> Replacements:
     yield from _dropping(
-        lambda entry, earlier: _same_target(entry, earlier) and entry.raw == earlier.raw
+        lambda target, hook, earlier: _same(target, earlier.target) and hook == earlier.raw
     )
 
 
-def _same_target(entry: Any, earlier: Any) -> bool:
-    values = isinstance(entry.target, Value) and isinstance(earlier.target, Value)
-    return entry.target.is_same(earlier.target) if values else entry.target is earlier.target
+def _same(target: Any, earlier: Any) -> bool:
+    values = isinstance(target, Value) and isinstance(earlier, Value)
+    return target.is_same(earlier) if values else target is earlier
 
 
-def _dropping(is_dropped: Callable[[Any, Any], bool]) -> Replacements:
+def _dropping(is_dropped: Callable[[Any, Any, Any], bool]) -> Replacements:
     record = registration.record
 
-    def dropping(program: Any, target: Any, hook: Any) -> Any:
-        handle = record(program, target, hook)
+    def drops(program: Any, target: Any, hook: Any) -> bool:
         registry = registration.of(program)
         entries = registry.entries if registry else []
-        if any(is_dropped(entries[-1], earlier) for earlier in entries[:-1]):
-            entries.pop()
+        return any(is_dropped(target, hook, earlier) for earlier in entries)
+
+    def dropping(program: Any, target: Any, hook: Any) -> Any:
+        is_extra = drops(program, target, hook)
+        handle = record(program, target, hook)
+        registry = registration.of(program)
+        if is_extra and registry:
+            registry.entries.pop()
         return handle
 
-    yield registration, "record", dropping
+    yield registration, "record", dropping, when(drops)
 
 
 @mutant("A hook is called with zeros when no gradient reaches its tensor.")
@@ -161,8 +178,12 @@ def fires_without_gradient() -> Replacements:
                     self._fill(value.get_defining_op(), value)
                     self._fire(value.get_defining_op(), entry, value)
 
-    yield firing.Walk, "_fire", noting
-    yield firing.Walk, "finish", finish_all
+    yield firing.Walk, "_fire", noting, NEVER
+    yield firing.Walk, "finish", finish_all, when(_leaves_out)
+
+
+def _leaves_out(walk: Any) -> bool:
+    return any(entry not in walk.reached for entries in walk.hooked.values() for entry in entries)
 
 
 @mutant("A hook may be registered on a tensor that stops gradients, and is never called.")
@@ -170,12 +191,21 @@ def accepts_stopped_tensors() -> Replacements:
     def register_hook(self: Value, hook: Any) -> Any:
         return registration.record(registration.program_of(self), self, hook)
 
-    yield registration, "register_hook", paddle.jit.marker.unified(register_hook)
+    register = paddle.jit.marker.unified(register_hook)
+    yield registration, "register_hook", register, when(lambda target, hook: target.stop_gradient)
 
 
 @mutant("Effects of hooks on different tensors happen in the order of the static builder.")
 def builders_order() -> Replacements:
-    yield firing, "eager_order", lambda operations, _: backward_utils.inverse_sort_op(operations)
+    order = ordering.eager_order
+
+    def builders(operations: Any, outputs: Any = ()) -> Any:
+        return backward_utils.inverse_sort_op(operations)
+
+    def differs(operations: Any, outputs: Any = ()) -> bool:
+        return list(builders(operations)) != list(order(operations, outputs))
+
+    yield firing, "eager_order", builders, when(differs)
 
 
 @mutant("paddle.grad inside the function does not run hooks.")
@@ -185,4 +215,5 @@ def silent_in_paddle_grad() -> Replacements:
     def only_in_training(self: Any) -> list[Any]:
         return active(self) if self.full_backward else []
 
-    yield registration.Registry, "active", only_in_training
+    partial = when(lambda registry: not registry.full_backward)
+    yield registration.Registry, "active", only_in_training, partial

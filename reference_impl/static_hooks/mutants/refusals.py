@@ -7,7 +7,7 @@ from typing import Any
 import paddle
 
 from .. import bodies, boundaries, patches, registration
-from .registry import Replacements, mutant
+from .registry import WHEN_RAISED, Replacements, mutant, when_result
 
 
 @mutant(
@@ -15,13 +15,13 @@ from .registry import Replacements, mutant
     "eager Paddle 3.3, which notices in backward that a hook can't be called",
 )
 def checks_late() -> Replacements:
-    yield registration, "callable", lambda hook: True
-    yield bodies, "check_forced", lambda hook: None
+    yield registration, "callable", lambda hook: True, when_result(lambda yes: not yes)
+    yield bodies, "check_forced", lambda hook: None, WHEN_RAISED
 
 
 @mutant("enable() replaces what it finds, whatever Paddle it is.")
 def enables_blindly() -> Replacements:
-    yield patches, "verify", lambda: None
+    yield patches, "verify", lambda: None, WHEN_RAISED
 
 
 @mutant("Every program that is trained gets an operation more, hooks or not.")

@@ -5,3 +5,5 @@ nb_execution_mode = "off"
 nitpicky = True
 project = "Broken"
 claims_depends = ["numbers_of_the_project.py"]
+claims_rules = "numbers_of_the_project:RULES"
+claims_cases = "cases"

@@ -1,1 +1,2 @@
 ONE = 1
+RULES = {"Numbers": ("sum-is-wrong", "two-is-two"), "Threads": ("no-such-thread",)}

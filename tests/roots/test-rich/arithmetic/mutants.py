@@ -1,5 +1,6 @@
 """Wrong designs of arithmetic."""
 
+import os
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Callable
@@ -14,6 +15,7 @@ class Mutant:
     summary: str
     source: str
     apply: Callable
+    watch: Callable
 
 
 def replacing(name, function):
@@ -22,19 +24,35 @@ def replacing(name, function):
         with mock.patch.object(arithmetic, name, function):
             yield
 
-    return apply
+    @contextmanager
+    def watch(on_use):
+        right = getattr(arithmetic, name)
+
+        def watched(*arguments):
+            on_use()
+            return right(*arguments)
+
+        with mock.patch.object(arithmetic, name, watched):
+            yield
+
+    return apply, watch
+
+
+def end(*arguments):
+    os._exit(0)
 
 
 def fail(*arguments):
-    raise SystemExit("nothing works")
+    raise RuntimeError("nothing works")
 
 
 MUTANTS = {
     mutant.name: mutant
     for mutant in [
-        Mutant("multiplies", "It multiplies.", "made up", replacing("add", lambda a, b: a * b)),
-        Mutant("forgets", "It drops the second.", "made up", replacing("add", lambda a, b: a)),
-        Mutant("ends", "It ends the program.", "made up", replacing("add", fail)),
+        Mutant("multiplies", "It multiplies.", "made up", *replacing("add", lambda a, b: a * b)),
+        Mutant("forgets", "It drops the second.", "made up", *replacing("add", lambda a, b: a)),
+        Mutant("ends", "It ends the program.", "made up", *replacing("add", end)),
+        Mutant("raises", "It raises.", "made up", *replacing("add", fail)),
     ]
 }
 RULES = {"sums": ("sum-of-two", "double-is-sum")}
