@@ -26,7 +26,7 @@ from .source import BoundArguments
 from .surfaces import Value
 
 _Hook = TypeVar("_Hook", bound=Callable[..., Any])
-_FORCED = "__static_hooks_body__"
+FORCED = "__static_hooks_body__"
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def traced(hook: _Hook) -> _Hook:
     Returns:
         The same hook. Registering it raises `ForcedTraceError` if the body has to run in Python.
     """
-    setattr(hook, _FORCED, "traced")
+    setattr(hook, FORCED, "traced")
     return hook
 
 
@@ -111,7 +111,7 @@ def callback(hook: _Hook) -> _Hook:
     Returns:
         The same hook.
     """
-    setattr(hook, _FORCED, "callback")
+    setattr(hook, FORCED, "callback")
     return hook
 
 
@@ -129,7 +129,7 @@ def decide(hook: Callable[..., Any], owner: types.FunctionType | None = None) ->
     Raises:
         ForcedTraceError: the hook is marked `@traced`, and its body can't be traced.
     """
-    forced = getattr(hook, _FORCED, None)
+    forced = getattr(hook, FORCED, None)
     if forced == "callback":
         return Decision(False, "marked @callback")
     reason = next(_obstacles(hook, owner), None)
@@ -154,7 +154,7 @@ def may_reshape(hook: Callable[..., Any]) -> bool:
 
 def check_forced(hook: Callable[..., Any]) -> None:
     """Refuse a `@traced` hook whose code can't be traced, whatever its variables will hold."""
-    if getattr(hook, _FORCED, None) == "traced" and isinstance(hook, types.FunctionType):
+    if getattr(hook, FORCED, None) == "traced" and isinstance(hook, types.FunctionType):
         for reason in _instructions(hook):
             raise _forced_error(hook, reason)
 

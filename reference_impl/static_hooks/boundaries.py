@@ -15,6 +15,7 @@ from typing import Any
 import paddle
 
 from . import branches, callbacks, captures, registration
+from .assigning import Assignment
 from .errors import UnsupportedHookError
 from .flow import Flow, Run
 from .registration import Registration, Registry
@@ -40,12 +41,23 @@ class Delegation:
         placed: the hook, and what it captures.
         tensor: picks the tensor from the run's inputs and parameters.
         outputs: which of the run's extra outputs the body captures.
+        partial: the results of the function that lead to the tensor, as bits, if not all do.
     """
 
     registration: Registration
     placed: Placed
     tensor: Callable[[Sequence[Any], Sequence[Any]], paddle.Tensor]
     outputs: range
+    partial: int | None
+
+    def is_reached(self, this: Run, gradient: paddle.Tensor) -> bool:
+        """Tell whether a gradient is one, and not the zeros of a static graph.
+
+        With no result that leads to the tensor, what is not zero comes from outside of the graph.
+        """
+        if self.partial is None or this.live & self.partial or gradient.is_selected_rows():
+            return True
+        return bool((gradient != 0).any())
 
 
 @dataclass(frozen=True)
@@ -58,16 +70,24 @@ class Plan:
         per_run: hooks inside the program that depend on the run: their handle outlived tracing,
             they reach a list or dict that the caller passed in, not all results lead to them, or
             they have state that each run makes anew.
+        assignments: what each run assigns anew for the hooks.
     """
 
     delegations: list[Delegation]
     captured: list[Value]
     per_run: list[Registration]
+    assignments: list[Assignment]
+
+    @property
+    def depends_on_results(self) -> bool:
+        """Whether a hook has to know the run, or which of its results got a gradient."""
+        partial = (delegation.partial for delegation in self.delegations)
+        return bool(self.per_run) or any(bits is not None for bits in partial)
 
     @property
     def is_needed(self) -> bool:
         """Whether a run has anything to do."""
-        return bool(self.delegations or self.per_run)
+        return bool(self.delegations or self.per_run or self.assignments)
 
 
 def plan_of(layer: PartialProgramLayer) -> Plan:
@@ -80,7 +100,7 @@ def plan_of(layer: PartialProgramLayer) -> Plan:
 
 def _make_plan(layer: PartialProgramLayer) -> Plan:
     registry = registration.of(layer._origin_main_program)
-    plan = Plan([], [], [])
+    plan = Plan([], [], [], [])
     if registry is None:
         return plan
     pickers = _pickers(layer)
@@ -95,6 +115,7 @@ def _make_plan(layer: PartialProgramLayer) -> Plan:
             _check_whole(entry, registry, flow, pickers)
             entry.partial = flow.partial(entry.target)
         placed = entry.place(registry)
+        plan.assignments.extend(placed.assignments)
         if not isinstance(entry.target, Value):
             pick = _always(entry.target)
         elif entry.target in pickers:
@@ -109,7 +130,8 @@ def _make_plan(layer: PartialProgramLayer) -> Plan:
             branches.check_visible(value, block, entry.site)
         outputs = range(len(plan.captured), len(plan.captured) + len(found))
         plan.captured.extend(found)
-        plan.delegations.append(Delegation(entry, placed, pick, outputs))
+        partial = flow.partial(entry.target) if isinstance(entry.target, Value) else None
+        plan.delegations.append(Delegation(entry, placed, pick, outputs, partial))
     return plan
 
 
@@ -183,6 +205,8 @@ def run(
     registry = registration.of(layer._origin_main_program)
     assert registry is not None, "a function with hooks has a registry"
     registry.run = this  # for the hooks that a `paddle.grad` inside the function calls
+    for assignment in plan.assignments:
+        assignment.repeat()
     late = _delegate(plan, this, inputs, parameters)
     if plan.delegations and layer.training:
         inputs = _reached(inputs, layer.program.x_grad_names)
@@ -192,7 +216,7 @@ def run(
         # Detached: a hook that held the graph would keep it, and itself, alive for ever.
         late.tensors = [tensor.detach() for tensor in results[len(results) - len(plan.captured) :]]
         results = results[: len(results) - len(plan.captured)]
-    if plan.per_run:
+    if plan.depends_on_results:
         _announce(this, layer, plan, results)
     return results
 
@@ -227,6 +251,8 @@ def _hook(delegation: Delegation, this: Run, late: _Captured) -> Callable[..., p
     entry, placed = delegation.registration, delegation.placed
 
     def hook(gradient: paddle.Tensor) -> paddle.Tensor:
+        if not delegation.is_reached(this, gradient):
+            return gradient
         try:
             if delegation.outputs and not late.tensors:
                 raise _without_values(entry)

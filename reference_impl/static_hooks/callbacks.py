@@ -21,9 +21,15 @@ from weakref import WeakValueDictionary
 import paddle
 
 from . import bodies, branches, captures
-from .errors import HookAbortedError, HookTypeError, HookValueError, add_note
+from .errors import (
+    HookAbortedError,
+    HookTypeError,
+    HookValueError,
+    UnsupportedHookError,
+    add_note,
+)
 from .flow import Run
-from .registration import Registration, Registry
+from .registration import REFUSED, Registration, Registry
 from .renewal import Placed
 from .surfaces import Operation, Value, eager_mode, run_python_op
 
@@ -72,6 +78,7 @@ def call(
 
     Raises:
         HookTypeError, HookValueError: the body returned something unusable.
+        UnsupportedHookError: the body registered a hook on a tensor of the forward.
     """
     own = gradient.clone()  # the body may keep or change it; the executor reuses memory
     if registration.is_removed_in(run) or not registration.is_reached_in(run):
@@ -89,6 +96,11 @@ def call(
     except BaseException as error:
         name = bodies.name_of(placed.hook)
         add_note(error, f"in backward hook {name!r}, registered at {registration.site}")
+        if captured and str(error) == REFUSED:
+            raise UnsupportedHookError(
+                f"backward hook {name!r} must not register a hook on a tensor of the forward, "
+                "which has no gradient of its own in a static graph; register it in the forward"
+            ) from error
         raise
 
 

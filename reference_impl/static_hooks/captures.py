@@ -15,9 +15,7 @@ that run.
 
 from __future__ import annotations
 
-import dis
 import functools
-import inspect
 import types
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -25,8 +23,7 @@ from contextlib import contextmanager
 from threading import RLock
 from typing import Any
 
-from .codes import nested
-from .source import contents
+from .codes import contents, globals_of, is_data, names_of, with_methods
 from .surfaces import UndefinedVar, Value
 
 # A body reaches further than this only through data structures that no hook needs.
@@ -68,6 +65,7 @@ class Slot:
 
 
 _CELL = object()
+_WHOLE = (tuple, set, frozenset, functools.partial)
 
 
 def find(hook: Callable[..., Any], containers: Sequence[Any] = ()) -> list[Slot]:
@@ -77,9 +75,24 @@ def find(hook: Callable[..., Any], containers: Sequence[Any] = ()) -> list[Slot]
         hook: the hook as the user wrote it.
         containers: the copies of the lists and dicts that were passed to the traced function.
     """
+    return _found(hook, containers).slots
+
+
+def _found(hook: Any, containers: Sequence[Any] = ()) -> _Finder:
     finder = _Finder({id(container): index for index, container in enumerate(containers)})
     finder.visit(hook, frozenset(), _DEPTH)
-    return finder.slots
+    return finder
+
+
+def read(hook: Callable[..., Any]) -> tuple[set[str], list[tuple[dict[str, Any], frozenset[str]]]]:
+    """Return the globals that `hook` reads, and the attributes of objects that it may read."""
+    finder = _found(hook)
+    return finder.globals, finder.attributes
+
+
+def holds_values(content: Any) -> bool:
+    """Tell whether a `Value` can be reached from `content`."""
+    return bool(_found((content,)).slots) or any(True for _ in _leaves(content))
 
 
 def values(slots: Sequence[Slot]) -> list[Value]:
@@ -138,13 +151,13 @@ def swapped(
 def _leaves(content: Any) -> Iterator[Value]:
     if isinstance(content, Value):
         yield content
-    elif isinstance(content, (tuple, functools.partial)):
+    elif isinstance(content, _WHOLE):
         for item in _items_of(content):
             yield from _leaves(item)
 
 
 def _items_of(content: Any) -> tuple[Any, ...]:
-    """List what a tuple or partial holds: neither can be filled in place, so it is made anew."""
+    """List what an object holds that can't be filled in place, so that it is made anew."""
     if isinstance(content, functools.partial):
         return (content.func, *content.args, *content.keywords.values())
     return tuple(content)
@@ -156,6 +169,8 @@ def _rebuilt(content: Any, supply: Iterator[Any]) -> Any:
     if isinstance(content, tuple):
         items = [_rebuilt(item, supply) for item in content]
         return getattr(type(content), "_make", tuple)(items)  # a named tuple stays one
+    if isinstance(content, (set, frozenset)) and any(True for _ in _leaves(content)):
+        return type(content)([_rebuilt(item, supply) for item in content])
     if isinstance(content, functools.partial) and any(True for _ in _leaves(content)):
         arguments = [_rebuilt(item, supply) for item in content.args]
         keywords = {name: _rebuilt(item, supply) for name, item in content.keywords.items()}
@@ -166,6 +181,8 @@ def _rebuilt(content: Any, supply: Iterator[Any]) -> Any:
 class _Finder:
     def __init__(self, containers: dict[int, int]) -> None:
         self.slots: list[Slot] = []
+        self.globals: set[str] = set()
+        self.attributes: list[tuple[dict[str, Any], frozenset[str]]] = []
         self._containers = containers
         self._seen: set[tuple[int, frozenset[str]]] = set()
 
@@ -178,19 +195,19 @@ class _Finder:
             self._function(found, depth)
         elif isinstance(found, types.MethodType):
             self.visit(found.__func__, names, depth)
-            self.visit(found.__self__, names | _names_of(found.__func__), depth)
+            self.visit(found.__self__, names | names_of(found.__func__), depth)
         elif isinstance(found, (list, deque)):
             self._items(dict(enumerate(found)), names, depth, found)
         elif isinstance(found, dict):
             self._items(found, names, depth)
-        elif isinstance(found, (tuple, functools.partial)):
+        elif isinstance(found, _WHOLE):
             for item in _items_of(found):
                 self.visit(item, names, depth - 1)
         elif not isinstance(found, (types.ModuleType, Value)):
             self._object(found, names, depth)
 
     def _function(self, function: types.FunctionType, depth: int) -> None:
-        names = _names_of(function)
+        names = names_of(function)
         for cell in function.__closure__ or ():
             self._slot(cell, _CELL, contents(cell), names, depth)
         if function.__defaults__:
@@ -198,19 +215,22 @@ class _Finder:
                 if any(True for _ in _leaves(content)):
                     self._slot(_Defaults(function), index, content, names, depth)
         self._items(function.__kwdefaults__ or {}, names, depth)
-        globals_read = _globals_of(function) & function.__globals__.keys()
-        used = {name: function.__globals__[name] for name in globals_read}
-        self._items(used, names, depth, function.__globals__)
+        globals_read = globals_of(function)
+        self.globals |= globals_read
+        module = function.__globals__
+        used = {name: module[name] for name in globals_read & module.keys()}
+        self._items(used, names, depth, module)
 
     def _object(self, found: Any, names: frozenset[str], depth: int) -> None:
         kind = found if isinstance(found, type) else type(found)
-        names = _with_methods(kind, names)
+        names = with_methods(kind, names)
         attributes = {} if isinstance(found, type) else getattr(found, "__dict__", {})
+        self.attributes.append((attributes, names))
         read = {name: attributes[name] for name in names & attributes.keys()}
         self._items(read, names, depth, attributes)
         for base in kind.__mro__ if not _is_of_paddle(kind) else ():
             kept = names & vars(base).keys() - attributes.keys()
-            held = {name: getattr(found, name, None) for name in kept if _is_data(vars(base)[name])}
+            held = {name: getattr(found, name, None) for name in kept if is_data(vars(base)[name])}
             owner = found if hasattr(base, "__slots__") else base
             self._items(held, names, depth, _Attributes(owner))
         for name in sorted(names & attributes.get("_sub_layers", {}).keys()):
@@ -258,38 +278,6 @@ class _Defaults:
         defaults = list(self._function.__defaults__ or ())
         defaults[index] = content
         self._function.__defaults__ = tuple(defaults)
-
-
-def _names_of(function: Any) -> frozenset[str]:
-    """Collect every name that a function's code, or code nested in it, reads."""
-    if not isinstance(function, types.FunctionType):
-        return frozenset()
-    codes = (function.__code__, *nested(function.__code__))
-    return frozenset(name for code in codes for name in code.co_names)
-
-
-def _globals_of(function: types.FunctionType) -> frozenset[str]:
-    """Collect the globals that a function reads, which an attribute's name is not."""
-    codes = (function.__code__, *nested(function.__code__))
-    read = (found for code in codes for found in dis.get_instructions(code))
-    return frozenset(found.argval for found in read if found.opname == "LOAD_GLOBAL")
-
-
-def _with_methods(kind: type, names: frozenset[str]) -> frozenset[str]:
-    """Add to `names` what the methods and properties of `kind` read that `names` lead to."""
-    known: frozenset[str] = frozenset()
-    reached = names | {"__call__"}
-    while reached > known:
-        members = [inspect.getattr_static(kind, name, None) for name in reached - known]
-        known = reached
-        functions = [getattr(m, "fget", getattr(m, "__func__", m)) for m in members]
-        reached = reached.union(*map(_names_of, functions))
-    return known
-
-
-def _is_data(member: Any) -> bool:
-    """Tell a class's data, its slots included, from its methods and properties."""
-    return isinstance(member, types.MemberDescriptorType) or not hasattr(type(member), "__get__")
 
 
 def _is_of_paddle(content: Any) -> bool:

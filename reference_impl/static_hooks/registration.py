@@ -6,17 +6,16 @@ traced program before it builds the backward; `carry_over` moves the registry to
 
 from __future__ import annotations
 
-import sys
-import types
 import warnings
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import paddle
 
-from . import bodies, branches, captures, source
+from . import assigning, bodies, branches, captures, source
+from .assigning import Assigned
 from .errors import HookTypeError, UnsupportedHookError
 from .flow import Run
 from .renewal import Placed, State, made_by_trace, state_of
@@ -38,6 +37,7 @@ class Registration:
         file, line: where `register_hook` was called, in the user's source.
         partial: the results of the function that lead to the target, as bits, if not all do.
         state: what each run makes anew of the hook.
+        assigned: what the functions assign in which it was registered.
     """
 
     target: Any
@@ -51,6 +51,7 @@ class Registration:
     placed: Placed | None = None
     partial: int | None = None
     state: State | None = None
+    assigned: Assigned = field(default_factory=Assigned)
     # What a hook captures inside a branch is gone from its variables when the branch is traced.
     in_branch: list[captures.Slot] = field(default_factory=list)
     conditions: list[branches.Condition] = field(default_factory=list)
@@ -88,13 +89,17 @@ class Registration:
         if decision.traced and -1 in self.target.shape and bodies.may_reshape(hook):
             reason = "its gradient's shape is dynamic, and what it returns may have another"
             decision = bodies.Decision(False, reason)
-        state = None if decision.traced else self.state
-        return Placed(hook, decision, slots, self.conditions, registry.containers, state)
+        placed = Placed(hook, decision, slots, self.conditions, registry.containers)
+        if decision.traced:
+            return placed
+        assignments = [*assigning.assignments(hook, self.assigned, self.site)]
+        return replace(placed, state=self.state, assignments=assignments)
 
     def find_state(self, registry: Registry) -> None:
         """See what each run makes anew; before `place`, which refers to what the hook holds."""
         made = made_by_trace(self, registry.entries)
-        self.state = state_of(source.restore(self.raw, self.origin), self.origin, made)
+        hook = source.restore(self.raw, self.origin)
+        self.state = state_of(hook, self.origin, made, self.site)
 
     def kept_handle(self) -> HookHandle | None:
         """Return the handle, if someone still holds it."""
@@ -245,8 +250,9 @@ def record(program: paddle.static.Program, target: Any, hook: Callable[..., Any]
         registry = Registry(to_static=in_to_static_mode())
         registry.containers = program.__dict__.get(_CONTAINERS, ())
         setattr(program, _ATTRIBUTE, registry)
-    file, line = _caller()
+    file, line = source.caller()
     entry = Registration(target, hook, file, line, origin=source.origin_of(hook))
+    entry.assigned = assigning.assigned_in_trace()
     handle = HookHandle(entry)
     entry.handle = weakref.ref(handle)
     restored = source.restore(hook, entry.origin)
@@ -285,14 +291,3 @@ def _values(program: paddle.static.Program) -> Iterator[Value]:
                 yield from walk(nested)
 
     return walk(program.global_block())
-
-
-def _caller() -> tuple[str, int]:
-    """Find the user's line: the first frame that is neither this package's nor Paddle's."""
-    frame: types.FrameType | None = sys._getframe(2)
-    while frame is not None:
-        module = frame.f_globals.get("__name__", "")
-        if source.is_converted(frame) or module.partition(".")[0] not in ("paddle", "static_hooks"):
-            return source.site_of(frame)
-        frame = frame.f_back
-    return "<unknown>", 0

@@ -15,21 +15,23 @@ import operator
 import sys
 import types
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import paddle
 
 from . import bodies, branches, captures
-from .codes import Nested, nested_in
-from .source import UNASSIGNED, BoundArguments, Origin, contents
+from .codes import UNASSIGNED, Nested, contents, nested_in
+from .errors import UnsupportedHookError
+from .source import BoundArguments, Origin
 from .surfaces import Value, ValueDict
 
 if TYPE_CHECKING:
+    from .assigning import Assignment
     from .registration import Registration
 
-_CONTAINERS = (list, dict, set, deque)
+CONTAINERS = (list, dict, set, deque)
 # What is held in one place is referred to by that place, and by the call that counts.
 _ALONE = 2
 
@@ -41,15 +43,17 @@ class State:
     Attributes:
         defined: the functions that the traced function defines.
         outer: the variables from outside of it, by the identities of their cells.
+        site: where the hook was registered.
         alone: the containers and objects that nothing else refers to, by their identities.
     """
 
     defined: Nested
     outer: frozenset[int]
+    site: str
     alone: set[int] = field(default_factory=set)
 
 
-def state_of(hook: Callable[..., Any], origin: Origin | None, made: Any) -> State | None:
+def state_of(hook: Callable[..., Any], origin: Origin | None, made: Any, site: str) -> State | None:
     """Find the state of a hook as tracing has left it; None if it has none.
 
     Args:
@@ -57,13 +61,17 @@ def state_of(hook: Callable[..., Any], origin: Origin | None, made: Any) -> Stat
         origin: what is known of its conversion, if the traced function defines it.
         made: the hook, or the object that it is a method of, if the traced function made that;
             else None.
+        site: where the hook was registered.
+
+    Raises:
+        UnsupportedHookError: the hook has state that can't be made anew.
     """
     if origin is None and made is None:
         return None
     outer = (origin.original.__closure__ or ()) if origin else ()
     defined = nested_in(origin.original) if origin else Nested(frozenset(), frozenset())
-    state = State(defined, frozenset(map(id, outer)))
-    if _is_state(made):
+    state = State(defined, frozenset(map(id, outer)), site)
+    if is_state(made):
         state.alone.add(id(made))
     search = Renewal(search=True)
     search.renew(hook, state)
@@ -149,7 +157,8 @@ class Renewal:
         keywords = function.__kwdefaults__ or {}
         made.__kwdefaults__ = self._items(keywords, keywords, state) or None
         made.__qualname__ = function.__qualname__
-        made.__dict__.update(function.__dict__)
+        made.__dict__.update(self._items(function.__dict__, function.__dict__, state))
+        self.found |= bool(function.__dict__.keys() - {bodies.FORCED})
         return made
 
     def _cell(self, name: str, cell: types.CellType, state: State) -> types.CellType:
@@ -165,8 +174,15 @@ class Renewal:
 
     def _held(self, get: Callable[[], Any], state: State, others: int = 0) -> Any:
         """Renew what a place holds, if no place but `others` known ones holds it as well."""
-        if self._search and sys.getrefcount(get()) <= _ALONE + others and _is_state(get()):
-            state.alone.add(id(get()))
+        if self._search and sys.getrefcount(get()) <= _ALONE + others:
+            if is_state(get()):
+                state.alone.add(id(get()))
+            elif isinstance(get(), Iterator):
+                raise UnsupportedHookError(
+                    f"hook registered at {state.site}: what the traced function makes for it must "
+                    f"be new in each run, but got an iterator ({type(get()).__name__}), which "
+                    "can't be copied; count in a number, or take the items from a list"
+                )
         found = get()
         is_copied = callable(found) or id(found) in state.alone
         return self.renew(found, state) if is_copied else found
@@ -174,11 +190,11 @@ class Renewal:
     def _copy(self, found: Any, state: State) -> Any:
         if isinstance(found, set):
             return copy.copy(found)
-        holder = found if isinstance(found, _CONTAINERS) else vars(found)
+        holder = found if isinstance(found, CONTAINERS) else vars(found)
         keys = range(len(holder)) if isinstance(holder, (list, deque)) else holder
         items = self._items(holder, keys, state)
         made = copy.copy(found)
-        target = made if isinstance(found, _CONTAINERS) else vars(made)
+        target = made if isinstance(found, CONTAINERS) else vars(made)
         for key, item in items.items():
             target[key] = item
         return made
@@ -188,10 +204,10 @@ class Renewal:
         return {key: self._held(get(key), state, others) for key in keys}
 
 
-def _is_state(found: Any) -> bool:
+def is_state(found: Any) -> bool:
     """Tell what has state that a hook may change: containers, and plain objects of the user's."""
     kind = type(found)
-    if isinstance(found, (*_CONTAINERS, types.SimpleNamespace)):
+    if isinstance(found, (*CONTAINERS, types.SimpleNamespace)):
         return True
     is_ours = kind.__module__.partition(".")[0] in ("paddle", "static_hooks")
     new: Any = kind.__new__
@@ -206,6 +222,7 @@ class Placed:
     Attributes:
         containers: the copies of the caller's lists and dicts that the traced function saw.
         state: what each run makes anew of it.
+        assignments: what each run assigns before it.
     """
 
     hook: Callable[..., Any]
@@ -214,6 +231,7 @@ class Placed:
     conditions: Sequence[branches.Condition] = ()
     containers: Sequence[Any] = ()
     state: State | None = None
+    assignments: Sequence[Assignment] = ()
 
     def values(self) -> list[Value]:
         """List the forward values that a call of the hook needs."""

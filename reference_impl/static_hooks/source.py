@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from .codes import nested
+from .codes import contents, nested
 from .errors import UnsupportedHookError
 from .surfaces import Location, UndefinedVar, global_origin_info_map
 
@@ -36,7 +36,6 @@ class Conversion:
     own: dict[int, types.CodeType] = field(default_factory=dict)
 
 
-UNASSIGNED = object()
 # By the file that Paddle wrote the converted code to: one file a conversion.
 _CONVERSIONS: dict[str, Conversion] = {}
 
@@ -115,6 +114,28 @@ def is_converted(frame: types.FrameType) -> bool:
     return frame.f_code.co_filename in _CONVERSIONS
 
 
+def caller() -> tuple[str, int]:
+    """Find the user's line: the first frame that is neither this package's nor Paddle's."""
+    frame: types.FrameType | None = sys._getframe(2)
+    while frame is not None:
+        module = frame.f_globals.get("__name__", "")
+        if is_converted(frame) or module.partition(".")[0] not in ("paddle", "static_hooks"):
+            return site_of(frame)
+        frame = frame.f_back
+    return "<unknown>", 0
+
+
+def traced_frames() -> Iterator[tuple[types.FrameType, types.FunctionType]]:
+    """Yield the frames of converted functions that run, and the user's functions."""
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None:
+        conversion = _CONVERSIONS.get(frame.f_code.co_filename)
+        original = conversion.original() if conversion else None
+        if original is not None:
+            yield frame, original
+        frame = frame.f_back
+
+
 def _origin(file: str, line: int) -> tuple[str, int]:
     origin = global_origin_info_map.get(Location(file, line).line_location)
     return (origin.location.filepath, origin.location.lineno) if origin else (file, line)
@@ -184,7 +205,7 @@ class _Restorer:
         # Python 3.10 keeps no qualified name in the code: drop the wrapper that conversion made.
         wrapped = hook.__qualname__.partition(".<locals>.")[2]
         done.__qualname__ = getattr(code, "co_qualname", wrapped)
-        done.__dict__.update(hook.__dict__)
+        done.__dict__ = hook.__dict__  # one for both: the function may set attributes later
         self._done[id(hook)] = done
         for cell in closure:  # functions nested beside the hook were converted as well
             if _is_converted(contents(cell)):
@@ -213,14 +234,6 @@ def _is_converted(found: Any) -> bool:
 
 def _cells(function: types.FunctionType) -> dict[str, types.CellType]:
     return dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-
-
-def contents(cell: types.CellType) -> Any:
-    """Return what a variable holds; `UNASSIGNED` where that is nothing yet."""
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return UNASSIGNED
 
 
 def _own_code(

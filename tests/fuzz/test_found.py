@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import paddle
 import pytest
-from static_hooks import UnsupportedHookError, compare, enabled, explain
+from static_hooks import UnsupportedHookError, compare, enabled, explain, traced
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:Tensor do not have .place. interface"  # Paddle asks for it while it builds a backward
@@ -169,3 +169,21 @@ def test_hook_on_a_tensor_that_only_an_if_uses_is_right(value):
         return y * 3
 
     assert () == compare(handing, [value]).differences
+
+
+def test_variable_that_a_nested_function_rebinds_for_itself_is_settled():
+    """It is settled when that function has returned: `@traced` is no lie."""
+
+    def nested(x):
+        def inner(y):
+            @traced
+            def hook(g):
+                return g * g * y
+
+            y.register_hook(hook)
+            y = y * 2
+            return y
+
+        return inner(x * 2)
+
+    assert () == compare(nested, [3.0]).differences

@@ -460,3 +460,20 @@ def test_shared_hook() -> None:
         function(x).sum().backward()
         found.append(x.grad.tolist())
     assert [[2.0], [6.0], [6.0]] == found
+
+
+@pytest.mark.parametrize(("outside", "right"), [(False, ["x"]), (True, ["x", "y"])])
+def test_input_that_only_another_result_uses(outside: bool, right: list[str]) -> None:
+    """Its hook is not called with Paddle's zeros, but with what comes from outside it is."""
+    calls: list[str] = []
+
+    def two(x, y):
+        x.register_hook(lambda g: calls.append("x"))
+        y.register_hook(lambda g: calls.append("y"))
+        return x * 2, y * 3
+
+    x, y = (paddle.to_tensor([1.0], stop_gradient=False) for _ in range(2))
+    first, _ = paddle.jit.to_static(two, full_graph=True)(x, y)
+    (first + y * y if outside else first).backward()
+
+    assert right == sorted(calls)

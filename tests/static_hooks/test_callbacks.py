@@ -8,7 +8,14 @@ from typing import Any
 
 import paddle
 import pytest
-from static_hooks import HookTypeError, HookValueError, callback, callbacks, compare
+from static_hooks import (
+    HookTypeError,
+    HookValueError,
+    UnsupportedHookError,
+    callback,
+    callbacks,
+    compare,
+)
 
 pytestmark = [
     pytest.mark.usefixtures("hooks"),
@@ -288,16 +295,14 @@ def test_wrong_number_of_parameters(hook: Callable[..., Any], message: str) -> N
 
 
 def test_value_that_leaks() -> None:
-    """A forward value in a set, where it can't be filled in, is an error and no wrong gradient."""
+    """A forward value in a nest too deep to be filled in is an error and no wrong gradient."""
 
     def forward(x: paddle.Tensor) -> paddle.Tensor:
         y = 2 * x
-        kept = {paddle.tanh(y)}
+        kept = [[[[[[[[paddle.tanh(y)]]]]]]]]
 
         def hook(g: paddle.Tensor) -> paddle.Tensor:
-            for value in kept:
-                g = value + g
-            return g
+            return kept[0][0][0][0][0][0][0][0] + g
 
         y.register_hook(hook)
         return y * y
@@ -510,3 +515,17 @@ def test_no_flag_is_left() -> None:
     before = paddle.get_flags(callbacks._IN_ORDER)
     hooked(lambda g: g.numpy() and None)(leaf([1.0])).sum().backward()
     assert before == paddle.get_flags(callbacks._IN_ORDER)
+
+
+def test_hook_that_registers_a_hook_on_a_tensor_of_the_forward() -> None:
+    """It is refused in words of its own: the tensor of the run has no gradient there."""
+
+    def registering(x):
+        y = x * 2
+        z = y * y
+        z.register_hook(lambda g: y.register_hook(lambda g: g * g) and None)
+        return z * 3
+
+    x = paddle.to_tensor([1.0], stop_gradient=False)
+    with pytest.raises(UnsupportedHookError, match="must not register a hook on a tensor of the"):
+        paddle.jit.to_static(registering, full_graph=True)(x).backward()

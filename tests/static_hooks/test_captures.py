@@ -428,3 +428,19 @@ def test_recursive_structures() -> None:
     found = types.SimpleNamespace(loop=loop)
     found.found = found
     assert [] == captures.find(lambda g: g * found.loop[0].found)
+
+
+@pytest.mark.parametrize("kind", [set, frozenset])
+def test_values_in_a_set(kind: type) -> None:
+    """A set can't be filled in place, so the body gets another with the tensors of the run."""
+
+    def in_a_set(x):
+        y = x * 2
+        kept = kind([y])
+        y.register_hook(lambda g: g * next(iter(kept)))
+        return y * 3
+
+    report = compare(in_a_set, [5.0])
+
+    assert () == report.differences
+    assert [3 * 10.0 * 2] == report.ast.gradients["x0"].tolist()

@@ -8,7 +8,7 @@ from typing import Any
 
 import paddle
 import pytest
-from static_hooks import compare
+from static_hooks import UnsupportedHookError, compare
 
 pytestmark = [
     pytest.mark.usefixtures("hooks"),
@@ -355,3 +355,56 @@ def test_state_of_a_program() -> None:
     report = compare(fresh_list, [1.0], modes=("program",), rounds=2)
     # 4 · 1 · 2, then 4 · 3 · 4, each times 2
     assert [112.0] == report.program.gradients["x0"].tolist()
+
+
+@pytest.mark.parametrize("start", [0, [0]])
+def test_attributes_of_a_nested_hook_are_new_in_each_run(start: Any) -> None:
+    """A hook that counts in an attribute of its own starts afresh, also one in a list."""
+
+    def counting(x):
+        y = x * 2
+
+        def hook(g):
+            count = hook.count[0] if isinstance(hook.count, list) else hook.count
+            hook.count = [count + 1] if isinstance(hook.count, list) else count + 1
+            return g * g * (count + 1)
+
+        hook.count = [0] if isinstance(start, list) else 0
+        y.register_hook(hook)
+        return y * 3
+
+    report = compare(counting, [1.0], rounds=3)
+
+    assert () == report.differences
+    assert [3 * 2 * 9.0] == report.ast.gradients["x0"].tolist()
+
+
+def test_list_in_an_attribute_of_a_nested_hook_is_new_in_each_run() -> None:
+    """What the hook appends to it is gone in the next run."""
+
+    def keeping(x):
+        y = x * 2
+
+        def hook(g):
+            hook.seen.append(1)
+            return g * g * len(hook.seen)
+
+        hook.seen = []
+        y.register_hook(hook)
+        return y * 3
+
+    assert () == compare(keeping, [1.0], rounds=3).differences
+
+
+def test_iterator_that_the_function_makes_is_refused() -> None:
+    """It would go on from run to run, and Python has no copy of it for each."""
+
+    def counting(x):
+        y = x * 2
+        steps = iter([1.0, 2.0])
+        y.register_hook(lambda g: g * next(steps))
+        return y * 3
+
+    x = paddle.to_tensor([1.0], stop_gradient=False)
+    with pytest.raises(UnsupportedHookError, match=r"but got an iterator \(list_iterator\)"):
+        paddle.jit.to_static(counting, full_graph=True)(x)
