@@ -23,6 +23,7 @@ from paddle.pir import Value
 
 from . import boundaries, callbacks, decorating, firing, registration, sot, source
 from .patching import Patch, unknown
+from .values import named_values
 
 
 class NoReordering:
@@ -56,19 +57,11 @@ def _remember_conversion(original: Callable[..., Any]) -> Callable[..., Any]:
     return ast_to_func
 
 
-def _carry_registry(original: Callable[..., Any]) -> Callable[..., Any]:
-    def clone_program(program: Any) -> Any:
-        result = original(program)
-        registration.carry_over(program, result[0])
-        return result
-
-    return clone_program
-
-
-def _clone_method(original: Callable[..., Any]) -> Callable[..., Any]:
-    def clone(self: Any, *args: Any, **kwargs: Any) -> Any:
-        result = original(self, *args, **kwargs)
-        registration.carry_over(self, result)
+def _carrying_hooks(original: Callable[..., Any]) -> Callable[..., Any]:
+    def clone(program: Any, *args: Any, **kwargs: Any) -> Any:
+        result = original(program, *args, **kwargs)
+        new: Any = result if isinstance(result, libpaddle.pir.Program) else result[0]
+        registration.carry_over(program, new)
         return result
 
     return clone
@@ -163,12 +156,12 @@ PATCHES: list[Patch] = [
         "Keep a weak reference from the converted function to the user's.",
     ),
     Patch(
-        libpaddle.pir, "clone_program", _carry_registry, None,
+        libpaddle.pir, "clone_program", _carrying_hooks, None,
         "paddle/fluid/pybind/pir.cc::clone_program",
         "Clone the program's hooks with it.",
     ),
     Patch(
-        libpaddle.pir.Program, "clone", _clone_method, None,
+        libpaddle.pir.Program, "clone", _carrying_hooks, None,
         "paddle/fluid/pybind/pir.cc::Program.clone",
         "Clone the program's hooks with it.",
     ),
@@ -214,6 +207,12 @@ PATCHES: list[Patch] = [
         _PARTIAL, "call_run_impl_with_hook", _run, ("self", "inputs", "parameters", "attrs"),
         _JIT + "pir_partial_program.py::PartialProgramLayer.call_run_impl_with_hook",
         "Register hooks on inputs and parameters on the eager tensors of the run.",
+    ),
+    Patch(
+        pir_partial_program.RunnableProgram, "_get_program_all_values",
+        lambda _: staticmethod(named_values), ("program",),
+        "paddle/fluid/pybind/pir.cc::Block.kwargs",
+        "Return copies: a reference that outlives its program crashes the process.",
     ),
     Patch(
         core.eager, "run_backward", callbacks.raising, None,

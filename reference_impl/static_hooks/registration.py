@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,6 +20,7 @@ from .errors import HookTypeError, UnsupportedHookError
 from .flow import Run
 from .renewal import Placed, State, made_by_trace, state_of
 from .surfaces import TensorHookRemoveHelper, Value, ValueDict, in_to_static_mode
+from .values import every_value
 
 _ATTRIBUTE = "_static_hooks_registry"
 _CONTAINERS = "_static_hooks_containers"
@@ -271,7 +272,7 @@ def carry_over(traced: paddle.static.Program, clone: paddle.static.Program) -> N
         return
     copy = Registry(registry.to_static)
     copy.containers = registry.containers
-    pairs = zip(_values(traced), _values(clone), strict=True)
+    pairs = zip(every_value(traced), every_value(clone), strict=True)
     copy.mapping = ValueDict()
     for old, new in pairs:
         copy.mapping[old] = new
@@ -279,15 +280,3 @@ def carry_over(traced: paddle.static.Program, clone: paddle.static.Program) -> N
         copy.mapping.update({k: copy.mapping[v] for k, v in registry.mapping.items()})
     copy.entries = [entry for entry in registry.entries if not entry.removed]
     setattr(clone, _ATTRIBUTE, copy)
-
-
-def _values(program: paddle.static.Program) -> Iterator[Value]:
-    def walk(block: Any) -> Iterator[Value]:
-        yield from block.args()
-        yield from block.kwargs().values()
-        for operation in block.ops:
-            yield from operation.results()
-            for nested in operation.blocks():
-                yield from walk(nested)
-
-    return walk(program.global_block())

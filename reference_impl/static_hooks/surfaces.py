@@ -27,6 +27,7 @@ try:
     from paddle.base.dygraph.tensor_patch_methods import TensorHookRemoveHelper
     from paddle.base.libpaddle.pir import (
         Block,
+        IrMapping,
         Operation,
         append_shadow_outputs,
         get_current_insertion_point,
@@ -54,6 +55,7 @@ __all__ = [
     "FAKE_VALUE_NAME",
     "IGNORE_NAMES",
     "Block",
+    "IrMapping",
     "Location",
     "Operation",
     "PartialProgramLayer",

@@ -1,0 +1,44 @@
+"""The values of a program, as objects that stay what they are.
+
+`Block.args()` and `Block.kwargs()` of Paddle 3.3 return references into the block. A reference that
+outlives its program stands for whatever is later at that place in memory: Paddle then takes it for
+a value of another program, and the process crashes. Here each such value is copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import paddle
+
+from .surfaces import IrMapping, Value
+
+
+def every_value(program: paddle.static.Program) -> Iterator[Value]:
+    """Yield all values of a program, in the same order for a clone of it."""
+    return _in_block(program.global_block(), True)
+
+
+def named_values(program: paddle.static.Program) -> list[Value]:
+    """List the values of a program that can have a name of their own.
+
+    Source: PaddlePaddle/Paddle python/paddle/jit/dy2static/pir_partial_program.py,
+    RunnableProgram._get_program_all_values, 3.3.1; its recursive inner function and the list are a
+    cycle, so that the list outlives the call and often the program.
+    """
+    return list(_in_block(program.global_block(), False))
+
+
+def _in_block(block: Any, positional: bool) -> Iterator[Value]:
+    yield from map(_copied, [*(block.args() if positional else ()), *block.kwargs().values()])
+    for operation in block.ops:
+        yield from operation.results()
+        for nested in operation.blocks():
+            yield from _in_block(nested, positional)
+
+
+def _copied(value: Value) -> Value:
+    mapping = IrMapping()
+    mapping.add(value, value)
+    return mapping.look_up(value)
