@@ -17,7 +17,7 @@ unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help html test check claim falsify conformance fuzz bench survey matrix serve lint linkcheck lock clean stale
+.PHONY: help html test test-browser check claim falsify conformance fuzz bench survey matrix serve lint linkcheck lock clean stale
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' Makefile | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
@@ -28,6 +28,9 @@ html: $(VENV)/ready ## build the site in _build/html and check every claim
 test: $(VENV)/ready ## run every test that needs no browser
 	$(RUN) -m pytest --numprocesses auto
 
+test-browser: html ## try the site in an installed Chromium, as a reader does
+	$(RUN) -m pytest -m browser tests/browser
+
 check: ## everything that CI runs, from an empty build
 	bash .ci/run
 
@@ -36,7 +39,7 @@ claim: $(VENV)/ready ## run one claim and print its evidence: make claim ID=slug
 	$(RUN) -m executable_claims run '$(ID)' $(if $(MUTANT),--mutant '$(MUTANT)')
 
 falsify: $(VENV)/ready ## run the claims under every wrong design and record who kills whom
-	$(RUN) -m executable_claims falsify
+	nice -n 5 $(RUN) -m executable_claims falsify
 
 conformance: $(VENV)/ready ## run the conformance corpus in every mode and print the matrix
 	$(RUN) -m static_hooks conformance
@@ -62,6 +65,7 @@ lint: $(VENV)/ready ## check style and types
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
 	$(RUN) -m mypy
+	$(RUN) -m executable_claims check
 
 linkcheck: $(VENV)/ready ## check the site's links (needs the network)
 	$(SPHINX) --builder linkcheck . _build/linkcheck
@@ -69,7 +73,7 @@ linkcheck: $(VENV)/ready ## check the site's links (needs the network)
 lock: ## write requirements.lock anew from pyproject.toml, keeping versions that still fit
 	$(PYTHON) -m venv _build/lock
 	_build/lock/bin/python -m pip install --quiet uv==0.13.9
-	_build/lock/bin/uv pip compile pyproject.toml --extra docs --group dev --universal --python-version 3.10 \
+	_build/lock/bin/uv pip compile pyproject.toml --extra docs --group dev --group browser --universal --python-version 3.10 \
 		--generate-hashes --no-emit-index-url --no-annotate --custom-compile-command 'make lock' \
 		--quiet --output-file requirements.lock
 

@@ -25,6 +25,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 NAMED = [
     *PROJECT["project"]["dependencies"],
     *PROJECT["project"]["optional-dependencies"]["docs"],
+    *PROJECT["dependency-groups"]["browser"],
     *PROJECT["dependency-groups"]["dev"],
 ]
 

@@ -113,6 +113,15 @@ def test_claims_that_no_cell_decides_say_why(rich):
     assert "Why no cell decides it: Fun is not measured here." in words(untestable)
 
 
+def test_a_mention_shows_the_slug_or_the_authors_words(rich):
+    """A mentioned claim is a link: its slug as code, other words as words."""
+    paragraph = page(rich, "other").find("article").find_next_siblings("p")[-1]
+    slug, own_words = paragraph.find_all("a")
+    assert slug["href"] == own_words["href"] == "sums.html#sum-of-two"
+    assert ("sum-of-two", "the sum") == (slug.code.get_text(), own_words.get_text())
+    assert own_words.code is None
+
+
 def test_sections_can_be_discussed(rich):
     """Each section of a chapter has a link to an issue about it; other pages have none."""
     links = page(rich, "sums").find_all("a", class_="claim-discuss-section")

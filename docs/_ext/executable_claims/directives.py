@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from collections.abc import Set as AbstractSet
 
-    from docutils.nodes import Element, Node
+    from docutils.nodes import Element, Node, system_message
     from sphinx.addnodes import pending_xref
     from sphinx.application import Sphinx
     from sphinx.builders import Builder
@@ -54,7 +54,12 @@ class ClaimDirective(SphinxDirective):
 
 
 class ClaimRole(XRefRole):
-    """Links to a claim by its slug."""
+    """Links to a claim by its slug, or by words of the author's own."""
+
+    def create_xref_node(self) -> tuple[list[Node], list[system_message]]:
+        """Show a slug as code, and words as words."""
+        self.innernodeclass = nodes.inline if self.has_explicit_title else nodes.literal
+        return super().create_xref_node()
 
     def process_link(
         self,
