@@ -85,8 +85,8 @@ def note(error: FallbackError, executor: Any) -> None:
     """Keep the reason of SOT's own for running a frame eagerly that may register a hook."""
     if not isinstance(error, ConditionalFallbackError):
         code, line = executor.vframe.code, executor._current_line
-        why = next(filter(None, map(str.strip, str(error).splitlines())), "it says not why")
-        why = f"SOT can't simulate it: {why}"
+        told = [line.strip() for line in str(error).splitlines() if line.strip()]
+        why = f"SOT can't simulate it: {' '.join(told[:2])}"
         REASONS.append(Reason(code, code.co_filename, line, why, error.disable_eval_frame))
 
 

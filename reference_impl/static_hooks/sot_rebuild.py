@@ -148,7 +148,7 @@ class Recorder:
         loads: what the recipes need loaded: variables of the simulation, or cells.
     """
 
-    def __init__(self, handle_of: Callable[[VariableBase], Handle | None]) -> None:
+    def __init__(self, handle_of: Callable[[VariableBase], Any]) -> None:
         self.loads: list[Any] = []
         self._handle_of = handle_of
         self._nodes: dict[str, Any] = {}

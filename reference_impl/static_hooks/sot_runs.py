@@ -184,6 +184,15 @@ def _unmade(gradient: paddle.Tensor) -> None:
     """Stand for a hook until its recipe is made."""
 
 
+def removed_handle(name: str, file: str, line: int) -> HookHandle:
+    """Make the handle of a hook that the function has removed itself."""
+    hook = functools.partial(_unmade)
+    hook.__qualname__ = name  # type: ignore[attr-defined] # for messages
+    entry = Registration(None, hook, file, line)
+    entry.removed = True
+    return HookHandle(entry)
+
+
 def _check(entry: Registration) -> None:
     if not callable(entry.raw):
         raise HookTypeError(
@@ -219,8 +228,10 @@ class _Delegated:
         self._placed = Placed(entry.raw, bodies.Decision(False, "its tensor is the caller's"), [])
         self.__name__ = bodies.name_of(entry.raw).rpartition(".")[2]
 
-    def __call__(self, gradient: paddle.Tensor) -> paddle.Tensor:
+    def __call__(self, gradient: paddle.Tensor | None) -> paddle.Tensor | None:
         """Call the hook, so that its exception keeps its type."""
+        if gradient is None:  # nothing uses what was hooked
+            return None
         self.is_running = True
         try:
             return callbacks.call(self.entry, self._placed, None, gradient, ())

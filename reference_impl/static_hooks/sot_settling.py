@@ -19,6 +19,7 @@ from . import bodies, sot_fallback
 from .sot_emitting import is_of_graph
 from .sot_flow import Flow, differentiable, escaping
 from .sot_rebuild import (
+    Call,
     Function,
     Handle,
     Loaded,
@@ -34,7 +35,7 @@ from .sot_recording import (
     RemoveStatement,
     removed_in,
 )
-from .sot_runs import Arming, Recipe, RunHook
+from .sot_runs import Arming, Recipe, RunHook, removed_handle
 from .sot_surfaces import (
     ConstantVariable,
     MethodVariable,
@@ -137,14 +138,16 @@ class Settled:
         return [load for load in self.loads if isinstance(load, VariableBase)]
 
 
-def _handle(variable: VariableBase, hooks: Sequence[HookStatement]) -> Handle | None:
+def _handle(variable: VariableBase, hooks: Sequence[HookStatement]) -> Handle | Call | None:
     """Recognise the handle of one of `hooks`."""
     if not isinstance(variable, HandleVariable):
         return None
     statement = variable.statement
     if statement not in hooks:
-        reason = "the handle of a hook that was removed leaves the function"
-        sot_fallback.fall_back(reason, statement.file, statement.line)
+        made = functools.partial(
+            removed_handle, _name(statement.hook), statement.file, statement.line
+        )
+        return Call(made, (), {})
     return Handle(hooks.index(statement))
 
 

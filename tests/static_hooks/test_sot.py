@@ -369,6 +369,25 @@ def test_a_hook_that_removes_itself_runs_once() -> None:
     assert ([4.0, 4.0], ["True", "True"]) == (gradient(sot(function), log), log)
 
 
+def test_handles_kept_in_a_list_may_be_removed_in_the_function() -> None:
+    """A handle that leaves the function after `remove` says that there is nothing to remove."""
+
+    def function(x: Any) -> Any:
+        y = x * 2
+        handles = [y.register_hook(square) for _ in range(2)]
+        handles[0].remove()
+        return y * y, handles
+
+    def run() -> Any:
+        x = paddle.to_tensor([1.0], stop_gradient=False)
+        out, handles = sot(function)(x)
+        out.sum().backward()
+        with pytest.warns(RuntimeWarning, match="'square' registered at .* does not exist"):
+            return x.grad.tolist(), [handle.remove() for handle in handles]
+
+    assert (([32.0], [False, True]), ONE_GRAPH, 0) == counted(run)
+
+
 def test_handles_in_the_frame() -> None:
     """`remove` in the function undoes the registration; a second time it says so."""
 
