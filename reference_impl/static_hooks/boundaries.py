@@ -251,7 +251,7 @@ def _hook(delegation: Delegation, this: Run, late: _Captured) -> Callable[..., p
     entry, placed = delegation.registration, delegation.placed
 
     def hook(gradient: paddle.Tensor) -> paddle.Tensor:
-        if not delegation.is_reached(this, gradient):
+        if gradient is None or not delegation.is_reached(this, gradient):
             return gradient
         try:
             if delegation.outputs and not late.tensors:
