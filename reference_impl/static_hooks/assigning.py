@@ -73,6 +73,8 @@ def assignments(hook: Callable[..., Any], assigned: Assigned, site: str) -> Iter
     Raises:
         UnsupportedHookError: what eager mode would assign can't be known when tracing is over.
     """
+    if not (assigned.globals or assigned.attributes):
+        return
     names, objects = captures.read(hook)
     for name in names & assigned.globals:
         raise _refused(site, f"the global {name!r}")

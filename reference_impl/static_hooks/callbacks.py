@@ -89,7 +89,8 @@ def call(
     own.stop_gradient = False
     try:
         result = _called(placed, run, own, captured)
-        check(placed.hook, result, gradient, paddle.Tensor)
+        if result is not own or own.inplace_version:
+            check(placed.hook, result, gradient, paddle.Tensor)
         # The body may have kept what it got and what it returned; the executor writes in place.
         copy: paddle.Tensor = result.detach().clone()
         return copy
@@ -97,11 +98,15 @@ def call(
         name = bodies.name_of(placed.hook)
         add_note(error, f"in backward hook {name!r}, registered at {registration.site}")
         if captured and str(error) == REFUSED:
-            raise UnsupportedHookError(
-                f"backward hook {name!r} must not register a hook on a tensor of the forward, "
-                "which has no gradient of its own in a static graph; register it in the forward"
-            ) from error
+            raise _registering(name) from error
         raise
+
+
+def _registering(name: str) -> UnsupportedHookError:
+    return UnsupportedHookError(
+        f"backward hook {name!r} must not register a hook on a tensor of the forward, which has no "
+        "gradient of its own in a static graph; register it in the forward"
+    )
 
 
 def _called(placed: Placed, run: Run | None, own: paddle.Tensor, captured: Sequence[Any]) -> Any:
