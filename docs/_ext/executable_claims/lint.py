@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from .blocks import BLOCK
 from .decide import decide
+from .matrix import untried
 from .model import Check, Evidence, Message
 from .remarks import remarks
 from .rules import rule_faults
@@ -34,6 +35,8 @@ def lint(site: Site) -> list[Message]:
     ]
     messages += remarks(site)
     messages += rule_faults(site)
+    if site.matrix:
+        messages += untried(site, site.matrix)
     return sorted(messages, key=lambda message: (message.docname, message.line))
 
 
