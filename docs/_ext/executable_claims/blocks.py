@@ -55,8 +55,8 @@ def _with_blocks_of(cell: Cell, slugs: Container[str]) -> Cell:
 
 
 def _decided(statement: ast.stmt) -> str | None:
-    """Return the claim that a statement decides, if it is a block and does nothing else."""
-    if not isinstance(statement, ast.With) or len(statement.items) > 1:
+    """Return the claim that a statement decides, if it is a block."""
+    if not isinstance(statement, ast.With):
         return None
     match = BLOCK.match(ast.unparse(statement.items[0].context_expr))
     return match["slug"] if match else None

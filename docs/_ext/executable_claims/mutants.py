@@ -7,15 +7,15 @@ from the name of each to an object like :class:`Mutant`.
 from __future__ import annotations
 
 import importlib
+import mmap
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from .errors import ConfigurationError, UnknownNameError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 
 class Mutant(Protocol):
@@ -37,34 +37,42 @@ class Mutant(Protocol):
     watch: Callable[[Callable[[], None]], AbstractContextManager[Any]]
 
 
-@dataclass
 class Reach:
     """Which mutants each claim would notice: those whose code it uses.
 
     A mutant that is used in a cell without a block counts for all claims of the chapter: later
     blocks build on what that cell made.
 
+    Args:
+        names: The mutants.
+
     Attributes:
         by_claim: The names of the mutants, by claim.
     """
 
-    by_claim: dict[str, list[str]] = field(default_factory=dict)
-    _now: set[str] = field(default_factory=set)
-    _shared: set[str] = field(default_factory=set)
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        self.by_claim: dict[str, list[str]] = {}
+        self._names = list(names)
+        # Shared with the processes that a cell forks.
+        self._used = mmap.mmap(-1, len(self._names) + 1)
+        self._shared: set[str] = set()
 
     def note(self, name: str) -> None:
         """Note that code of a mutant was used."""
-        self._now.add(name)
+        self._used[self._names.index(name)] = 1
 
     def end_block(self, slug: str) -> None:
         """Put what was used down to a claim."""
-        self.by_claim[slug] = sorted(self._now | self._shared)
-        self._now.clear()
+        self.by_claim[slug] = sorted(self._take() | self._shared)
 
     def end_cell(self) -> None:
         """Put what was used since the last block down to all claims that follow."""
-        self._shared |= self._now
-        self._now.clear()
+        self._shared |= self._take()
+
+    def _take(self) -> set[str]:
+        used = {name for name, flag in zip(self._names, self._used[:-1], strict=True) if flag}
+        self._used[:] = bytes(len(self._used))
+        return used
 
 
 def load_mutants(location: str) -> Mapping[str, Mutant]:
@@ -92,9 +100,10 @@ def load_mutants(location: str) -> Mapping[str, Mutant]:
 @contextmanager
 def watching(location: str) -> Iterator[Reach]:
     """Give a context in which no mutant is in force, and the use of each is noted."""
-    reach = Reach()
+    mutants = load_mutants(location)
+    reach = Reach(mutants)
     with ExitStack() as stack:
-        for name, mutant in load_mutants(location).items():
+        for name, mutant in mutants.items():
             stack.enter_context(mutant.watch(partial(reach.note, name)))
         yield reach
 

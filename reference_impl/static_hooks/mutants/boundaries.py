@@ -94,6 +94,36 @@ def marks_the_program() -> Replacements:
     yield registration, "record", marking
 
 
+@mutant(
+    "A program that is made of the traced one has an identity operation after each hooked tensor.",
+    "pytorch/pytorch#172126 (an identity function after the definition), later replaced",
+)
+def keeps_the_identity() -> Replacements:
+    carry_over = registration.carry_over
+
+    def marking(traced: Any, clone: Any) -> None:
+        carry_over(traced, clone)
+        registry = registration.of(clone)
+        for entry in registry.active() if registry else ():
+            _put_identity_after(clone, registry.mapping[entry.target])
+
+    def differs(traced: Any, clone: Any) -> bool:
+        return registration.of(traced) is not None
+
+    yield registration, "carry_over", marking, when(differs)
+
+
+def _put_identity_after(program: Any, value: Value) -> None:
+    with paddle.static.program_guard(program):
+        paddle.pir.set_insertion_point_after(value.get_defining_op())
+        uses = list(value.all_used_ops())
+        identity = paddle.assign(value)
+    for op in uses:
+        for index in range(op.num_operands()):
+            if op.operand_source(index).is_same(value):
+                op.operand(index).set_source(identity)
+
+
 @mutant("A list of all hooks ever registered keeps them alive.")
 def keeps_everything() -> Replacements:
     record = registration.record
