@@ -77,16 +77,13 @@ def call(
         The gradient to go on with, in memory of its own.
 
     Raises:
-        HookTypeError, HookValueError: the body returned something unusable.
-        UnsupportedHookError: the body registered a hook on a tensor of the forward.
+        HookTypeError, HookValueError, UnsupportedHookError: the body did what a hook can't do.
     """
     own = gradient.clone()  # the body may keep or change it; the executor reuses memory
     if registration.is_removed_in(run) or not registration.is_reached_in(run):
         return own
-    predicates = captured[len(captured) - len(placed.conditions) :]
-    if not branches.are_met(placed.conditions, predicates):
+    if not branches.are_met(placed.conditions, captured[len(captured) - len(placed.conditions) :]):
         return own
-    own.stop_gradient = False
     try:
         result = _called(placed, run, own, captured)
         if result is not own or own.inplace_version:
@@ -111,6 +108,7 @@ def _registering(name: str) -> UnsupportedHookError:
 
 def _called(placed: Placed, run: Run | None, own: paddle.Tensor, captured: Sequence[Any]) -> Any:
     """Call a body with a gradient of its own, which is the result where there is no other."""
+    own.stop_gradient = False
     hook, slots, captured = placed.in_run(run.copies if run is not None else None, captured)
     if slots:
         arguments = run.arguments if run is not None else ()

@@ -43,12 +43,20 @@ class Slot:
         """Return what the place holds."""
         return self.holder.cell_contents if self.key is _CELL else self.holder[self.key]
 
+    def get_or(self, default: Any) -> Any:
+        """Return what the place holds, or `default` if it is gone."""
+        try:
+            return self.get()
+        except (LookupError, AttributeError, ValueError):
+            return default
+
     def holds(self, content: Any) -> bool:
         """Tell whether the place is still there, and holds `content`."""
-        try:
-            return self.get() is content
-        except (LookupError, AttributeError, ValueError):  # the body took it out
-            return False
+        return self.get_or(_GONE) is content
+
+    def refresh(self) -> None:
+        """Note anew what the place holds."""
+        self.content = self.get_or(self.content)
 
     def set(self, content: Any) -> None:
         """Put `content` into the place."""
@@ -65,6 +73,7 @@ class Slot:
 
 
 _CELL = object()
+_GONE = object()
 _WHOLE = (tuple, set, frozenset, functools.partial)
 
 

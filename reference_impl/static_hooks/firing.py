@@ -30,6 +30,7 @@ from .surfaces import (
     ir_backward,
     is_fake_value,
     return_map_value,
+    set_insertion_point,
 )
 
 _local = threading.local()
@@ -169,7 +170,19 @@ class Walk:
         """Return a captured forward value as the block that is being built can see it."""
         value = return_map_value(self.registry.resolve(captured), self.copy_map)
         branches.check_visible(value, self.block, entry.site)
-        return value
+        return self._kept(value) if self.block.parent_block else value
+
+    def _kept(self, value: Value) -> Value:
+        """Read a forward value outside of the branch too: Paddle frees what no operation reads."""
+        home = value.get_defining_op()
+        if home is None or home.get_parent_block().parent_block is not None:
+            return value
+        branching = self.block.parent_op
+        while branching.get_parent_block().parent_block is not None:
+            branching = branching.get_parent_block().parent_op
+        with branching.get_parent_block():
+            set_insertion_point(branching)
+            return paddle.assign(value)
 
 
 def is_boundary(value: Value) -> bool:

@@ -17,13 +17,16 @@ from typing import Any
 import paddle
 from paddle.autograd import ir_backward
 from paddle.base import core, libpaddle
+from paddle.jit import dy2static
 from paddle.jit.dy2static import function_spec, pir_partial_program, program_translator
 from paddle.jit.dy2static.transformers import transform
 from paddle.pir import Value
 
-from . import boundaries, callbacks, decorating, firing, registration, sot, source
+from . import boundaries, callbacks, decorating, firing, following, registration, sot, source
 from .patching import Patch, unknown
 from .values import named_values
+
+_call = threading.local()
 
 
 class NoReordering:
@@ -88,9 +91,6 @@ def _note_arguments(original: Callable[..., Any]) -> Callable[..., Any]:
     return pir_to_static_inputs_with_spec
 
 
-_call = threading.local()
-
-
 def _remember_arguments(original: Callable[..., Any]) -> Callable[..., Any]:
     def call(self: Any, inputs: Any) -> Any:
         outer = getattr(_call, "arguments", ())
@@ -144,6 +144,10 @@ PATCHES: list[Patch] = [
         transform, "DecoratorTransformer", decorating.decorating_once, ("root",),
         _JIT + "transformers/decorator_transformer.py::DecoratorTransformer",
         "Decorate a nested function when it is defined, not anew at each call.",
+    ),
+    Patch(
+        dy2static, "IfElse", following.around_ifelse, ("pred", "true_fn", "false_fn"),
+        _JIT + "convert_operators.py::convert_ifelse", "Note what hooks read where a branch ends.",
     ),
     Patch(
         program_translator, "_FUNCTION_CACHE", lambda _: program_translator.FunctionCache(), None,

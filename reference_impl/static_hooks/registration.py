@@ -18,6 +18,7 @@ from . import assigning, bodies, branches, captures, source
 from .assigning import Assigned
 from .errors import HookTypeError, UnsupportedHookError
 from .flow import Run
+from .following import Followed, follow
 from .renewal import Placed, State, made_by_trace, state_of
 from .surfaces import TensorHookRemoveHelper, Value, ValueDict, in_to_static_mode
 from .values import every_value
@@ -54,7 +55,7 @@ class Registration:
     state: State | None = None
     assigned: Assigned = field(default_factory=Assigned)
     # What a hook captures inside a branch is gone from its variables when the branch is traced.
-    in_branch: list[captures.Slot] = field(default_factory=list)
+    in_branch: list[Followed] = field(default_factory=list)
     conditions: list[branches.Condition] = field(default_factory=list)
 
     @property
@@ -72,7 +73,10 @@ class Registration:
         """See what `place` would settle now; in the middle of tracing it may still change."""
         hook = source.restore(self.raw, self.origin)
         owner = self.origin.original if self.origin else None
-        with captures.swapped(self.in_branch, captures.values(self.in_branch)):
+        for followed in self.in_branch:
+            followed.finish()
+        in_branch = [followed.slot for followed in self.in_branch]
+        with captures.swapped(in_branch, captures.values(in_branch)):
             decision = bodies.decide(hook, owner)
             slots = captures.find(hook, registry.containers)
             undefined = captures.undefined_names(hook)
@@ -259,7 +263,7 @@ def record(program: paddle.static.Program, target: Any, hook: Callable[..., Any]
     restored = source.restore(hook, entry.origin)
     bodies.check_forced(restored)
     if branches.is_in_block():
-        entry.in_branch = captures.find(restored)
+        entry.in_branch = follow(captures.find(restored))
         entry.conditions = branches.conditions_of(target)
     registry.entries.append(entry)
     return handle

@@ -31,6 +31,7 @@ try:
         Operation,
         append_shadow_outputs,
         get_current_insertion_point,
+        set_insertion_point,
     )
     from paddle.jit.dy2static.origin_info import Location, global_origin_info_map
     from paddle.jit.dy2static.pir_partial_program import (
@@ -79,4 +80,5 @@ __all__ = [
     "parse_source",
     "return_map_value",
     "run_python_op",
+    "set_insertion_point",
 ]

@@ -5,7 +5,7 @@ from typing import Any
 
 import paddle
 import pytest
-from static_hooks import UnsupportedHookError, explain
+from static_hooks import UnsupportedHookError, compare, explain
 
 pytestmark = [
     pytest.mark.usefixtures("hooks"),
@@ -230,3 +230,63 @@ def test_value_of_the_branch() -> None:
 
     with pytest.raises(UnsupportedHookError, match="made inside a branch or loop; return it"):
         converted(forward)(paddle.to_tensor([1.0], stop_gradient=False))
+
+
+def assigned_after_the_branch(x: paddle.Tensor) -> paddle.Tensor:
+    """The variable of a hook in a branch is assigned behind the `if`."""
+    scale, y = x * 3, x * 2
+    if x.mean() > 0.2:
+        y.register_hook(lambda g: g * scale)
+        y = y * 5
+    scale = scale * 7
+    return y + scale
+
+
+def assigned_later_in_the_branch(x: paddle.Tensor) -> paddle.Tensor:
+    """The variable is assigned in the branch, behind the registration."""
+    scale, y = x * 3, x * 2
+    if x.mean() > 0.2:
+        z = y * 2
+        z.register_hook(lambda g: g * scale)
+        scale = scale * 7
+        y = z * 3
+    return y + scale
+
+
+def assigned_in_a_loop_of_the_branch(x: paddle.Tensor) -> paddle.Tensor:
+    """Each round of a loop assigns the variable that the hooks of all rounds share."""
+    y = x * 2
+    if x.mean() > 0.2:
+        for index in range(3):
+            scale = y * (index + 1)
+            y = scale * 2
+            y.register_hook(lambda g: g * scale)  # noqa: B023 - the point of it
+    return y
+
+
+def assigned_in_another_branch(x: paddle.Tensor) -> paddle.Tensor:
+    """A second `if` may assign the variable."""
+    scale, y = x * 3, x * 2
+    if x.mean() > 0.2:
+        z = y * 2
+        z.register_hook(lambda g: g * scale)
+        y = z * 3
+    if x.mean() > 0.6:
+        scale = scale * 7
+    return y + scale
+
+
+@pytest.mark.parametrize("value", [0.125, 0.5, 0.75])
+@pytest.mark.parametrize(
+    "function",
+    [
+        assigned_after_the_branch,
+        assigned_later_in_the_branch,
+        assigned_in_a_loop_of_the_branch,
+        assigned_in_another_branch,
+    ],
+)
+@pytest.mark.filterwarnings("ignore:Return results has maybe unbound")
+def test_variable_that_is_assigned_after_the_registration(function: Any, value: float) -> None:
+    """The hook reads what the variable holds when backward runs, as in eager mode."""
+    assert () == compare(function, [value], rounds=2).differences
