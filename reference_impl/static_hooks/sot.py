@@ -163,10 +163,18 @@ def _check_output(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _note_create_graph(original: Callable[..., Any]) -> Callable[..., Any]:
     def run_partial_grad(*args: Any) -> Any:
-        with sot_runs.differentiating(twice=bool(args[4])):
+        with sot_runs.differentiating(is_twice=bool(args[4])):
             return original(*args)
 
     return run_partial_grad
+
+
+def _note_pass(original: Callable[..., Any]) -> Callable[..., Any]:
+    def run_backward(*args: Any) -> Any:
+        with sot_runs.differentiating():
+            return original(*args)
+
+    return run_backward
 
 
 _EXECUTOR = "python/paddle/jit/sot/opcode_translator/executor/"
@@ -262,5 +270,10 @@ PATCHES: list[Patch] = [
         core.eager, "run_partial_grad", _note_create_graph, None,
         "paddle/fluid/pybind/eager_functions.cc::run_partial_grad",
         "Refuse to differentiate a compiled graph twice, instead of returning zeros.",
+    ),
+    Patch(
+        core.eager, "run_backward", _note_pass, None,
+        "paddle/fluid/pybind/eager_functions.cc::run_backward",
+        "Say of a graph that it can't be run backward twice, when it can't.",
     ),
 ]  # fmt: skip

@@ -106,7 +106,10 @@ class Arming:
         def announce(bit: int, gradient: paddle.Tensor | None) -> None:
             self._current = weakref.ref(armed)
             armed.live |= 0 if gradient is None else bit
-            if _local.is_differentiated_again:
+            this, armed.first = _local.current, armed.first or _local.current
+            if this is not armed.first:
+                this.again = self._site
+            if this.is_twice:
                 callbacks.abort(self._not_twice())
 
         reached = functools.reduce(operator.or_, (recipe.reached for recipe in self.recipes), 0)
@@ -130,14 +133,29 @@ class Armed:
 
     Attributes:
         live: the outputs whose gradient arrived, as bits.
+        first: the first pass of backward that came here.
     """
 
     def __init__(self, entries: Sequence[Registration]) -> None:
         self.entries, self.live = entries, 0
+        self.first: _Pass | None = None
+
+
+@dataclass(eq=False)
+class _Pass:
+    """One pass of backward.
+
+    Attributes:
+        is_twice: whether it will be differentiated again.
+        again: where the first hook of a run is whose backward has been executed before; else empty.
+    """
+
+    is_twice: bool = False
+    again: str = ""
 
 
 class _Local(threading.local):
-    is_differentiated_again = False
+    current = _Pass()
 
 
 _local = _Local()
@@ -148,14 +166,26 @@ _LEADS_TO_HOOKS = "_static_hooks_lead_to_hooks"
 
 
 @contextmanager
-def differentiating(twice: bool) -> Iterator[None]:
-    """Tell the runs whose backward is executed inside whether it will be differentiated again."""
-    before = _local.is_differentiated_again
-    _local.is_differentiated_again = twice
+def differentiating(is_twice: bool = False) -> Iterator[None]:
+    """Run a pass of backward; explain where it fails since it is a second one.
+
+    Args:
+        is_twice: whether the pass will be differentiated again.
+    """
+    before = _local.current
+    _local.current = this = _Pass(is_twice)
     try:
         yield
+    except RuntimeError as error:
+        if not this.again or "holder_" not in str(error):
+            raise
+        raise UnsupportedHookError(
+            f"backward: it must run once for each call of a compiled function with hooks "
+            f"({this.again}), but ran again, when Paddle had freed what it needs; add the losses "
+            "and call backward once, or run the function eagerly"
+        ) from error
     finally:
-        _local.is_differentiated_again = before
+        _local.current = before
 
 
 def without_hooks(tensor: paddle.Tensor) -> paddle.Tensor:

@@ -705,6 +705,14 @@ def test_second_order_through_a_hooked_graph_is_refused() -> None:
         paddle.grad(sot(a_lambda)(x).sum(), [x], create_graph=True)
 
 
+def test_a_second_backward_is_refused_in_words() -> None:
+    """Paddle frees what a graph's backward needs, whatever `retain_graph` says."""
+    out = sot(a_lambda)(paddle.to_tensor([1.0], stop_gradient=False)).sum()
+    out.backward(retain_graph=True)
+    with pytest.raises(UnsupportedHookError, match=r"must run once .*test_sot\.py:\d+.*, but ran"):
+        out.backward()
+
+
 @pytest.mark.parametrize("method", ["register_hook", "retain_grads"])
 def test_a_gradient_that_is_partly_inside_can_not_be_watched_from_outside(method: str) -> None:
     """A returned tensor that the graph uses itself says so; one that it does not use is free."""
