@@ -104,8 +104,9 @@ def keeps_the_identity() -> Replacements:
     def marking(traced: Any, clone: Any) -> None:
         carry_over(traced, clone)
         registry = registration.of(clone)
-        for entry in registry.active() if registry else ():
-            _put_identity_after(clone, registry.mapping[entry.target])
+        if registry is not None and registry.mapping is not None:
+            for entry in registry.active():
+                _put_identity_after(clone, registry.mapping[entry.target])
 
     def differs(traced: Any, clone: Any) -> bool:
         return registration.of(traced) is not None
