@@ -15,7 +15,7 @@ from typing import Any
 import paddle
 from paddle.base import core
 
-from . import bodies, sot_emitting, sot_fallback, sot_recording, sot_runs, sot_settling
+from . import bodies, sot_emitting, sot_fallback, sot_marks, sot_recording, sot_runs, sot_settling
 from .patching import Patch
 from .sot_rebuild import FRAME, MadePartialVariable
 from .sot_surfaces import (
@@ -155,7 +155,7 @@ def _check_output(original: Callable[..., Any]) -> Callable[..., Any]:
     @paddle.jit.marker.unified
     @no_eval_frame  # type: ignore[untyped-decorator] # no graph is in what registers a hook
     def checked(self: paddle.Tensor, *args: Any, **kwargs: Any) -> Any:
-        sot_runs.check_returned(self, method)
+        sot_marks.check_returned(self, method)
         return original(self, *args, **kwargs)
 
     return checked

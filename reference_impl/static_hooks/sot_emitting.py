@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from typing import TYPE_CHECKING, Any
 
-from . import sot_runs
+from . import sot_marks
 from .sot_fallback import site
 from .sot_flow import Flow, differentiable, escaping
 from .sot_surfaces import ContainerVariable, TensorVariable, VariableBase
@@ -41,7 +41,7 @@ class Marking:
         used = [o for o in self.outputs if o.var_name in flow.outputs and flow.is_used(o)]
         if not used:
             return
-        codegen.gen_load_object(sot_runs.mark_used, "___static_hooks_mark_used")
+        codegen.gen_load_object(sot_marks.mark_used, "___static_hooks_mark_used")
         for tensor in used:
             codegen.gen_load_fast(tensor.out_var_name)
         codegen.gen_build_tuple(len(used))
@@ -113,7 +113,7 @@ class _Input:
     def gen_instructions(self, codegen: Any) -> None:
         """Emit the code that loads it."""
         if not self._is_hooked:
-            codegen.gen_load_object(sot_runs.without_hooks, "___static_hooks_without_hooks")
+            codegen.gen_load_object(sot_marks.without_hooks, "___static_hooks_without_hooks")
             self._variable.tracker.gen_instructions(codegen)
             codegen.gen_call_function(1)
             return

@@ -18,7 +18,7 @@ from typing import Any
 
 import paddle
 
-from . import bodies, callbacks
+from . import bodies, callbacks, sot_marks
 from .errors import HookTypeError, UnsupportedHookError
 from .registration import HookHandle, Registration
 from .renewal import Placed
@@ -114,11 +114,9 @@ class Arming:
 
         reached = functools.reduce(operator.or_, (recipe.reached for recipe in self.recipes), 0)
         for tensor, (bit, is_used) in zip(outputs, self.outputs, strict=True):
-            setattr(tensor, _LEADS_TO_HOOKS, bool(reached & bit))
+            sot_marks.mark_hooked(tensor, bool(reached & bit), self._site if is_used else None)
             # Not by `register_hook`: whoever watches that should see the user's hooks alone.
             tensor._register_grad_hook(functools.partial(announce, bit))
-            if is_used:
-                mark_used((tensor,), self._site)
 
     def _not_twice(self) -> UnsupportedHookError:
         return UnsupportedHookError(
@@ -159,10 +157,6 @@ class _Local(threading.local):
 
 
 _local = _Local()
-# Marks a tensor that a graph returned and used itself: where that is.
-_USED = "_static_hooks_used_by_graph"
-# Marks a tensor that a graph with hooks returned: whether its gradient comes to one of them.
-_LEADS_TO_HOOKS = "_static_hooks_lead_to_hooks"
 
 
 @contextmanager
@@ -186,28 +180,6 @@ def differentiating(is_twice: bool = False) -> Iterator[None]:
         ) from error
     finally:
         _local.current = before
-
-
-def without_hooks(tensor: paddle.Tensor) -> paddle.Tensor:
-    """Detach an input that a graph has zeros for, if these would come to the hooks of a run."""
-    return tensor.detach() if getattr(tensor, _LEADS_TO_HOOKS, False) else tensor
-
-
-def mark_used(tensors: Sequence[paddle.Tensor], site: str) -> None:
-    """Mark tensors that a graph returned and used itself: outside is a part of their gradient."""
-    for tensor in tensors:
-        setattr(tensor, _USED, site)
-
-
-def check_returned(tensor: paddle.Tensor, method: str) -> None:
-    """Refuse to watch a gradient from outside where a part of it stays inside a graph."""
-    site = getattr(tensor, _USED, None)
-    if site is not None:
-        raise UnsupportedHookError(
-            f"Tensor.{method}: the tensor must not be used or hooked by the compiled function that "
-            f"returned it, but it is ({site}), so a part of its gradient would be missing here; "
-            "register the hook inside the function"
-        )
 
 
 def _unmade(gradient: paddle.Tensor) -> None:

@@ -8,6 +8,7 @@ from .errors import UnknownPaddleError
 
 try:
     from paddle.base.framework import _dygraph_guard as tracer_guard
+    from paddle.jit.sot import translate
     from paddle.jit.sot.infer_meta import (
         InferMetaCache,
         LayerInferMetaCache,
@@ -117,4 +118,5 @@ __all__ = [
     "object_equal_stringified_guard",
     "record_symbols",
     "tracer_guard",
+    "translate",
 ]

@@ -553,6 +553,20 @@ def test_blocks_compile_where_the_frame_that_calls_them_can_not() -> None:
     assert ([8192.0], 1) == (found, graphs["graphs"])
 
 
+def test_the_caller_of_a_function_without_hooks_gets_what_paddle_gives() -> None:
+    """A tensor that a graph without hooks returned and used is hooked outside as in Paddle."""
+
+    def function(x: Any) -> Any:
+        y = x * 2
+        return y, y * 3
+
+    x = paddle.to_tensor([1.0], stop_gradient=False)
+    y, z = sot(function)(x)
+    y.register_hook(square)
+    (y * 4 + z).backward()
+    assert [38.0] == x.grad.tolist()
+
+
 def test_a_gradient_that_a_block_keeps_inside_is_refused() -> None:
     """What a block of its own returned and used can't be hooked by the next: it says so."""
 

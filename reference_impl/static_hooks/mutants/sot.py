@@ -7,7 +7,7 @@ from typing import Any
 
 from paddle.jit.sot.utils.exceptions import BreakGraphError, UnsupportedOperationBreak
 
-from .. import sot_fallback, sot_recording, sot_runs, sot_settling
+from .. import sot_fallback, sot_marks, sot_recording, sot_runs, sot_settling
 from ..sot_surfaces import UserDefinedFunctionVariable
 from .registry import Replacements, mutant
 
@@ -58,4 +58,4 @@ def compiles_what_is_wrong() -> Replacements:
     "In SOT a tensor that a graph used itself can be hooked outside, for a part of its gradient."
 )
 def watches_a_part() -> Replacements:
-    yield sot_runs, "mark_used", _nothing
+    yield sot_marks, "mark_hooked", _nothing
