@@ -151,7 +151,7 @@ class Ratios:
         left, height = _LETTER * max(map(len, names)) + 0.1, 0.32 * len(names)
         figure = Figure(figsize=(left + 4.6, height + 0.6))
         axes = figure.add_axes(
-            (left / (left + 4.6), 0.4 / (height + 0.6), 3.9 / (left + 4.6), height / (height + 0.6))
+            (left / (left + 4.6), 0.4 / (height + 0.6), 3.6 / (left + 4.6), height / (height + 0.6))
         )
         for row, (low, value, high, budget) in enumerate(self.rows.values()):
             missed = _is_missed(value, budget)
