@@ -15,9 +15,18 @@ from typing import Any
 import paddle
 from paddle.base import core
 
-from . import bodies, sot_emitting, sot_fallback, sot_marks, sot_recording, sot_runs, sot_settling
+from . import (
+    bodies,
+    sot_emitting,
+    sot_fallback,
+    sot_marks,
+    sot_objects,
+    sot_recording,
+    sot_runs,
+    sot_settling,
+)
 from .patching import Patch
-from .sot_rebuild import FRAME, MadePartialVariable
+from .sot_rebuild import FRAME
 from .sot_surfaces import (
     ClassVariable,
     FallbackError,
@@ -52,9 +61,12 @@ def _record_hooks(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _mark_hooks(original: Callable[..., Any]) -> Callable[..., Any]:
     def call_function(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-        if self.value not in (bodies.traced, bodies.callback):
-            return original(self, *args, **kwargs)
-        return sot_recording.mark(self.value, *args, **kwargs)
+        if self.value in (bodies.traced, bodies.callback):
+            return sot_recording.mark(self.value, *args, **kwargs)
+        if getattr(self.value, "__func__", self.value) is paddle.Tensor.register_hook:
+            reason = "`register_hook` comes from outside the function"
+            sot_fallback.fall_back(reason, *sot_fallback.site())
+        return original(self, *args, **kwargs)
 
     return call_function
 
@@ -91,11 +103,12 @@ def _remember_frame(original: Callable[..., Any]) -> Callable[..., Any]:
     return push_new_fn_on_stack
 
 
-def _simulate_partial(original: Callable[..., Any]) -> Callable[..., Any]:
+def _simulate_objects(original: Callable[..., Any]) -> Callable[..., Any]:
     def call_function(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-        if self.value is functools.partial and sot_fallback.in_hooked_frame():
-            return MadePartialVariable(self.graph, *args, **kwargs)
-        return original(self, *args, **kwargs)
+        made = None
+        if sot_fallback.in_hooked_frame():
+            made = sot_objects.make(self, *args, **kwargs)
+        return original(self, *args, **kwargs) if made is None else made
 
     return call_function
 
@@ -219,9 +232,9 @@ PATCHES: list[Patch] = [
         "Let a function remember the frame that defines it, so that real code can make it.",
     ),
     Patch(
-        ClassVariable, "call_function", _simulate_partial, ("self", "args", "kwargs"),
+        ClassVariable, "call_function", _simulate_objects, ("self", "args", "kwargs"),
         _EXECUTOR + "variables/callable.py::ClassVariable.call_function",
-        "Let a `functools.partial` made in a frame hold tensors, and be made by real code.",
+        "Let a `functools.partial` or an object that a frame makes hold tensors.",
     ),
     *(
         Patch(

@@ -98,7 +98,9 @@ def _inputs(flow: Flow, variables: Sequence[Any], hooked: Container[str] = ()) -
     """Detach the hooked inputs that no gradient comes back to: Paddle would give them zeros."""
     return [
         _Input(variable, variable.var_name in hooked)
-        if isinstance(variable, TensorVariable) and not flow.reached(variable)
+        if isinstance(variable, TensorVariable)
+        and not flow.reached(variable)
+        and not flow.is_hooked(variable)
         else variable
         for variable in variables
     ]

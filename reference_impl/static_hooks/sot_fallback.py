@@ -24,9 +24,11 @@ from .sot_surfaces import (
     FallbackError,
     IterVariable,
     LayerVariable,
+    MethodVariable,
     OpcodeExecutorBase,
     Statement,
     StringifiedExpression,
+    TensorFunctionVariable,
     TensorVariable,
     Tracker,
     UserDefinedIterVariable,
@@ -220,7 +222,7 @@ def check_break(executor: Any, stack: Sequence[Any], instruction: Any) -> None:
     if _has_closures(executor) and _is_in_loop(executor, index):
         fall_back("a graph break is in a loop of a function with closures", *at)
     called = [found for found in map(_content, stack) if _is_user_function(found)]
-    later = frame_may_register(executor, index + 1)
+    later = frame_may_register(executor, index + 1) or any(map(_is_registration, stack))
     if later and called:
         fall_back("a call that breaks the graph may return a tensor that is hooked later", *at)
     if (later or any(_may_register(f, set()) for f in called)) and _is_used(executor, stack, index):
@@ -248,6 +250,12 @@ def _is_used(executor: Any, stack: Sequence[Any], index: int) -> bool:
 def used_symbols(statements: Sequence[Statement]) -> set[str]:
     """Return the names of the tensors that statements take."""
     return {str(item) for statement in statements for item in flatten(statement.inputs)}
+
+
+def _is_registration(variable: Any) -> bool:
+    """Tell whether a variable is the method `register_hook` of a tensor."""
+    function = variable.fn if isinstance(variable, MethodVariable) else variable
+    return isinstance(function, TensorFunctionVariable) and function.method_name == _REGISTER
 
 
 def _is_user_function(found: Any) -> bool:

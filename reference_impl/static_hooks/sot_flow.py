@@ -68,6 +68,10 @@ class Flow:
         """Tell whether a statement of the graph takes a tensor."""
         return tensor.var_name in self._inputs
 
+    def is_hooked(self, tensor: TensorVariable) -> bool:
+        """Tell whether a hook is on a tensor in the graph."""
+        return tensor.var_name in self._hooked
+
     def is_partial(self, tensor: TensorVariable) -> bool:
         """Tell whether the gradient of some outputs alone would not reach a tensor."""
         return self.reached(tensor) != (1 << len(self.outputs)) - 1
@@ -75,7 +79,7 @@ class Flow:
     def is_used(self, output: TensorVariable) -> bool:
         """Tell whether a part of the gradient of an output is inside the graph, or a hook on it."""
         own = 1 << self.outputs[output.var_name]
-        return output.var_name in self._hooked or bool(self._of(output.var_name) & ~own)
+        return self.is_hooked(output) or bool(self._of(output.var_name) & ~own)
 
 
 def differentiable(graph: Any, escaping: Sequence[VariableBase]) -> list[TensorVariable]:

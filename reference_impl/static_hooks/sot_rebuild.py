@@ -16,10 +16,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from .sot_objects import MadePartialVariable, is_plain
 from .sot_surfaces import (
-    CallableVariable,
     CellVariable,
-    DummyTracker,
     FunctionVariable,
     MethodVariable,
     NamedTupleVariable,
@@ -81,22 +80,6 @@ class Instance:
 
     kind: type
     attributes: dict[str, Any] = field(default_factory=dict)
-
-
-class MadePartialVariable(CallableVariable):
-    """A `functools.partial` made in a simulated frame; unlike SOT's own, it may hold tensors."""
-
-    def __init__(self, graph: Any, function: Any, *args: Any, **kwargs: Any) -> None:
-        super().__init__(graph, DummyTracker([function, *args, *kwargs.values()]))
-        self.function, self.args, self.kwargs = function, args, kwargs
-
-    def get_py_type(self) -> type:
-        """Return the type that the frame sees."""
-        return functools.partial
-
-    def call_function(self, /, *args: Any, **kwargs: Any) -> Any:
-        """Simulate the call."""
-        return self.function(*self.args, *args, **{**self.kwargs, **kwargs})
 
 
 class OuterCell:
@@ -173,7 +156,7 @@ class Recorder:
                 return self._call(functools.partial, *parts, **variable.kwargs)
             if isinstance(variable, NamedTupleVariable):  # SOT itself would make a plain tuple
                 return self._call(variable.cls, *variable.get_wrapped_items())
-            if type(variable) is ObjectVariable and _is_plain(variable.get_py_type()):
+            if type(variable) is ObjectVariable and is_plain(variable.get_py_type()):
                 return self._instance(variable)
         return self._load(variable)
 
@@ -239,11 +222,6 @@ def is_defined(variable: VariableBase) -> bool:
     return isinstance(variable, FunctionVariable) and FRAME in getattr(
         variable.value, "__dict__", {}
     )
-
-
-def _is_plain(kind: type) -> bool:
-    """Tell whether an object is no more than its class and its attributes."""
-    return all(getattr(kind, name) is getattr(object, name) for name in ("__new__", "__setattr__"))
 
 
 class Maker:

@@ -18,12 +18,12 @@ from typing import Any
 from . import bodies, sot_fallback
 from .sot_emitting import is_of_graph
 from .sot_flow import Flow, differentiable, escaping
+from .sot_objects import MadePartialVariable
 from .sot_rebuild import (
     Call,
     Function,
     Handle,
     Loaded,
-    MadePartialVariable,
     Maker,
     Recorder,
     is_defined,

@@ -31,8 +31,15 @@ try:
     from paddle.jit.sot.opcode_translator.executor.opcode_inline_executor import (
         inline_for_iter_impl,
     )
-    from paddle.jit.sot.opcode_translator.executor.tracker import DummyTracker, Tracker
-    from paddle.jit.sot.opcode_translator.executor.variables.base import VariableBase
+    from paddle.jit.sot.opcode_translator.executor.tracker import (
+        DummyTracker,
+        GetAttrTracker,
+        Tracker,
+    )
+    from paddle.jit.sot.opcode_translator.executor.variables.base import (
+        VariableBase,
+        VariableFactory,
+    )
     from paddle.jit.sot.opcode_translator.executor.variables.basic import (
         CellVariable,
         ConstantVariable,
@@ -84,6 +91,7 @@ __all__ = [
     "FallbackError",
     "FunctionGraph",
     "FunctionVariable",
+    "GetAttrTracker",
     "GlobalVariable",
     "InferMetaCache",
     "IterVariable",
@@ -109,6 +117,7 @@ __all__ = [
     "UserDefinedIterVariable",
     "VariableBase",
     "VariableCreator",
+    "VariableFactory",
     "analysis_used_names",
     "flatten_extend",
     "gen_instr",

@@ -70,7 +70,7 @@ def scaled(k: Any, g: paddle.Tensor) -> paddle.Tensor:
 class Scale:
     """A hook that is an object."""
 
-    def __init__(self, k: float) -> None:
+    def __init__(self, k: Any) -> None:
         self.k = k
 
     def __call__(self, g: paddle.Tensor) -> paddle.Tensor:
@@ -142,6 +142,13 @@ def an_object_made_here(x: Any) -> Any:
     return y * y
 
 
+def an_object_made_of_a_tensor(x: Any) -> Any:
+    """Hook with an object that holds an intermediate."""
+    y = x * 2
+    y.register_hook(Scale(y * 0 + 1))
+    return y * y
+
+
 def in_a_helper(x: Any) -> Any:
     """Register in a nested function, on its free variable."""
 
@@ -203,7 +210,8 @@ def marked(x: Any) -> Any:
 
 FORMS = [
     module_level, a_lambda, nested, decorated, marked, partial_with_a_tensor, an_object,
-    an_object_made_here, in_a_helper, nested_twice, in_a_loop_with_closures, in_a_comprehension,
+    an_object_made_here, an_object_made_of_a_tensor, in_a_helper, nested_twice,
+    in_a_loop_with_closures, in_a_comprehension,
 ]  # fmt: skip
 
 
@@ -242,6 +250,51 @@ def test_a_closure_sees_the_last_value_of_a_variable() -> None:
         return y * 1.0
 
     assert ([6.0, 10.0], ONE_GRAPH) == counted(lambda: gradient(sot(late)))[:2]
+
+
+def test_a_registration_that_is_passed_in_runs_eagerly() -> None:
+    """`register_hook` may come into a function as an object; what it registers is right."""
+
+    def function(x: Any, register: Any, k: float) -> Any:
+        register(lambda g: g * g * k)
+        return x * 3
+
+    static, found = sot(function), []
+    for k in (1.0, 2.0):
+        y = paddle.to_tensor([1.0], stop_gradient=False)
+        x = y * 2
+        (static(x, x.register_hook, k) + x).backward()
+        found.append(y.grad.tolist())
+    assert [[32.0], [64.0]] == found
+    assert "comes from outside" in sot_fallback.REASONS[-1].why
+
+
+class Made:
+    """An object with a constructor that SOT can't simulate."""
+
+    def __new__(cls, k: Any) -> Any:
+        """Make one."""
+        return object.__new__(cls)
+
+    def __init__(self, k: Any) -> None:
+        self.k = k
+
+    def __call__(self, g: Any) -> Any:
+        """Scale the square of the gradient."""
+        return g * g * self.k
+
+
+def test_a_break_between_a_method_and_its_call_loses_nothing() -> None:
+    """What breaks the graph in the arguments of `register_hook` comes after a use of its tensor."""
+
+    def function(x: Any) -> Any:
+        y = x * 2
+        z = y * y
+        y.register_hook(Made(y))
+        return z + y
+
+    assert gradient(function) == gradient(sot(function))
+    assert "used before a graph break" in sot_fallback.REASONS[-1].why
 
 
 def test_the_caller_gets_the_list_that_the_hook_fills() -> None:
