@@ -23,6 +23,8 @@ from contextlib import contextmanager
 from threading import RLock
 from typing import Any
 
+from paddle.nn import Layer
+
 from .codes import contents, globals_of, is_data, names_of, with_methods
 from .surfaces import UndefinedVar, Value
 
@@ -96,7 +98,12 @@ def _found(hook: Any, containers: Sequence[Any] = ()) -> _Finder:
 def read(hook: Callable[..., Any]) -> tuple[set[str], list[tuple[dict[str, Any], frozenset[str]]]]:
     """Return the globals that `hook` reads, and the attributes of objects that it may read."""
     finder = _found(hook)
-    return finder.globals, finder.attributes
+    objects = []
+    for attributes, kind, names in finder.objects:
+        # A call of a layer would lead to all that its forward reads, but hooks call no layer.
+        called = names if issubclass(kind, Layer) else names | {"__call__"}
+        objects.append((attributes, with_methods(kind, called)))
+    return finder.globals, objects
 
 
 def holds_values(content: Any) -> bool:
@@ -191,7 +198,7 @@ class _Finder:
     def __init__(self, containers: dict[int, int]) -> None:
         self.slots: list[Slot] = []
         self.globals: set[str] = set()
-        self.attributes: list[tuple[dict[str, Any], frozenset[str]]] = []
+        self.objects: list[tuple[dict[str, Any], type, frozenset[str]]] = []
         self._containers = containers
         self._seen: set[tuple[int, frozenset[str]]] = set()
 
@@ -224,17 +231,16 @@ class _Finder:
                 if any(True for _ in _leaves(content)):
                     self._slot(_Defaults(function), index, content, names, depth)
         self._items(function.__kwdefaults__ or {}, names, depth)
-        globals_read = globals_of(function)
-        self.globals |= globals_read
-        module = function.__globals__
-        used = {name: module[name] for name in globals_read & module.keys()}
-        self._items(used, names, depth, module)
+        names_read, module = globals_of(function), function.__globals__
+        self.globals |= names_read
+        read = {name: module[name] for name in names_read & module.keys()}
+        self._items(read, names, depth, module)
 
     def _object(self, found: Any, names: frozenset[str], depth: int) -> None:
         kind = found if isinstance(found, type) else type(found)
-        names = with_methods(kind, names)
         attributes = {} if isinstance(found, type) else getattr(found, "__dict__", {})
-        self.attributes.append((attributes, names))
+        self.objects.append((attributes, kind, names))
+        names = with_methods(kind, names | {"__call__"})
         read = {name: attributes[name] for name in names & attributes.keys()}
         self._items(read, names, depth, attributes)
         for base in kind.__mro__ if not _is_of_paddle(kind) else ():

@@ -103,7 +103,7 @@ def names_of(function: Any) -> frozenset[str]:
 def with_methods(kind: type, names: frozenset[str]) -> frozenset[str]:
     """Add to `names` what the methods and properties of `kind` read that `names` lead to."""
     known: frozenset[str] = frozenset()
-    reached = names | {"__call__"}
+    reached = names
     while reached > known:
         members = [inspect.getattr_static(kind, name, None) for name in reached - known]
         known = reached

@@ -73,6 +73,23 @@ def test_attribute_that_a_run_can_not_assign_is_refused(model: paddle.nn.Layer, 
         paddle.jit.to_static(model, full_graph=True)(x)
 
 
+def test_count_that_no_hook_reads_is_left_alone() -> None:
+    """A method of a model that counts its runs is a hook like any other."""
+
+    class Unread(Counting):
+        def forward(self, x):
+            self.runs += 1
+            y = x * 2
+            y.register_hook(self.hook)
+            return y * 3
+
+        def hook(self, g):
+            self.last = g
+            return g * g
+
+    assert () == compare(Unread(), [1.0], rounds=2).differences
+
+
 def test_global_that_the_function_assigns_is_refused() -> None:
     """A traced function has a copy of its module's globals, which the hook does not read."""
 
