@@ -40,6 +40,22 @@ def registers_once() -> Replacements:
     yield boundaries, "run", running, NEVER
 
 
+@mutant("Each run leaves a hook on the parameters, so that they pile up: twice, four times, eight.")
+def piles_up_on_parameters() -> Replacements:
+    run = boundaries.run
+
+    def running(layer: Any, execute: Any, inputs: Any, parameters: Any, arguments: Any) -> Any:
+        for parameter in parameters:
+            if not parameter.stop_gradient:
+                parameter.register_hook(lambda gradient: 2 * gradient)
+        return run(layer, execute, inputs, parameters, arguments)
+
+    def differs(layer: Any, execute: Any, inputs: Any, parameters: Any, arguments: Any) -> bool:
+        return any(not parameter.stop_gradient for parameter in parameters)
+
+    yield boundaries, "run", running, when(differs)
+
+
 @mutant("A handle removes nothing.", "PaddlePaddle/Paddle#52948, which left remove() for later")
 def never_removes() -> Replacements:
     def remove(self: Any) -> bool:
@@ -154,9 +170,9 @@ def loses_clones() -> Replacements:
     carry_over = registration.carry_over
 
     def only_for_training(traced: Any, clone: Any) -> None:
-        registry = registration.of(traced)
-        if registry is not None and registry.to_static:
-            carry_over(traced, clone)
+        carry_over(traced, clone)
+        if _is_not_for_training(traced, clone):
+            registration.of(clone).entries.clear()  # type: ignore[union-attr]
 
     yield registration, "carry_over", only_for_training, when(_is_not_for_training)
 

@@ -9,9 +9,9 @@ import paddle
 from paddle.autograd import backward_utils
 from paddle.jit.dy2static.transformers import tensorhook_transformer
 
-from .. import firing, ordering, patches, registration
+from .. import branches, firing, ordering, patches, registration
 from ..surfaces import Value
-from .registry import NEVER, Replacements, mutant, when
+from .registry import NEVER, Replacements, mutant, when, when_result
 
 
 @mutant(
@@ -96,6 +96,11 @@ def moves_registrations() -> Replacements:
     yield patches, "NoReordering", tensorhook_transformer.RegisterHookTransformer
 
 
+@mutant("A hook that a branch registers on a tensor from outside fires whichever branch runs.")
+def forgets_the_branch() -> Replacements:
+    yield branches, "conditions_of", lambda target: [], when_result(bool)
+
+
 @mutant("The hook changes the gradient of the producer's operand, so that siblings feel it too.")
 def hooks_the_operand() -> Replacements:
     record = registration.record
@@ -159,31 +164,6 @@ def _dropping(is_dropped: Callable[[Any, Any, Any], bool]) -> Replacements:
         return handle
 
     yield registration, "record", dropping, when(drops)
-
-
-@mutant("A hook is called with zeros when no gradient reaches its tensor.")
-def fires_without_gradient() -> Replacements:
-    finish, fire = firing.Walk.finish, firing.Walk._fire
-    called: set[Any] = set()
-
-    def noting(self: Any, op: Any, entry: Any, value: Any) -> None:
-        called.add(entry)
-        fire(self, op, entry, value)
-
-    def finish_all(self: Any) -> None:
-        finish(self)
-        for value, entries in self.hooked.items():
-            for entry in entries:
-                if entry not in called:
-                    self._fill(value.get_defining_op(), value)
-                    self._fire(value.get_defining_op(), entry, value)
-
-    yield firing.Walk, "_fire", noting, NEVER
-    yield firing.Walk, "finish", finish_all, when(_leaves_out)
-
-
-def _leaves_out(walk: Any) -> bool:
-    return any(entry not in walk.reached for entries in walk.hooked.values() for entry in entries)
 
 
 @mutant("A hook may be registered on a tensor that stops gradients, and is never called.")

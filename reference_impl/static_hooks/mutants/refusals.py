@@ -7,7 +7,7 @@ from typing import Any
 import paddle
 
 from .. import bodies, boundaries, patches, registration
-from .registry import WHEN_RAISED, Replacements, mutant, when_result
+from .registry import WHEN_RAISED, Replacements, at_once, mutant, when_result
 
 
 @mutant(
@@ -17,6 +17,30 @@ from .registry import WHEN_RAISED, Replacements, mutant, when_result
 def checks_late() -> Replacements:
     yield registration, "callable", lambda hook: True, when_result(lambda yes: not yes)
     yield bodies, "check_forced", lambda hook: None, WHEN_RAISED
+
+
+@mutant("A body that is marked with @traced is traced, whatever it does.")
+def believes_the_mark() -> Replacements:
+    decide = bodies.decide
+
+    def believing(hook: Any, owner: Any = None) -> bodies.Decision:
+        if getattr(hook, bodies.FORCED, None) == "traced":
+            return bodies.Decision(True, "it is marked")
+        return decide(hook, owner)
+
+    yield bodies, "check_forced", lambda hook: None, WHEN_RAISED
+    yield bodies, "decide", believing, WHEN_RAISED
+
+
+@mutant("register_hook of a static value takes an option that eager mode does not know.")
+def adds_an_option() -> Replacements:
+    original = registration.register_hook
+
+    @paddle.jit.marker.unified
+    def register_hook(self: Any, hook: Any, inside: bool = True) -> Any:
+        return original(self, hook)
+
+    yield registration, "register_hook", register_hook, at_once
 
 
 @mutant("enable() replaces what it finds, whatever Paddle it is.")
