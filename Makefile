@@ -41,8 +41,9 @@ claim: $(VENV)/ready ## run one claim and print its evidence: make claim ID=slug
 falsify: $(VENV)/ready ## run the claims under every wrong design and record who kills whom
 	nice -n 5 $(RUN) -m executable_claims falsify
 
-conformance: $(VENV)/ready ## run the conformance corpus in every mode and print the matrix
-	$(RUN) -m static_hooks conformance
+conformance: $(VENV)/ready ## run the conformance corpus in every mode, print the matrix, and record it for the site
+	$(RUN) -m static_hooks conformance --json docs/recorded/conformance.json
+	$(RUN) -m tools.survey.decisions
 
 fuzz: $(VENV)/ready ## compare random programs with eager mode: make fuzz [PROGRAMS=10000] [MODE=ast] [SEED=0] [JOBS=1]
 	$(RUN) -m tests.fuzz --programs $(or $(PROGRAMS),10000) --mode $(or $(MODE),ast) --seed $(or $(SEED),0) --jobs $(or $(JOBS),1) $(if $(RECORD),--record '$(RECORD)')
@@ -53,7 +54,6 @@ bench: $(VENV)/ready ## measure what hooks cost, as ratios: make bench [TORCH=py
 survey: $(VENV)/ready ## ask other frameworks the same questions, in environments of their own, and try all designs: make survey [PEERS=JAX]
 	$(RUN) -m tools.survey $(PEERS)
 	$(RUN) -m tools.survey.scoreboard
-	$(RUN) -m tools.survey.decisions
 
 matrix: $(VENV)/ready ## ask other versions of Paddle what they do with hooks: make matrix [VERSIONS=3.0.0]
 	$(RUN) -m tools.matrix $(VERSIONS)
