@@ -37,9 +37,16 @@ class Followed:
         """Note what conversion puts into the place behind an `if`."""
         self._left = self.slot.get_or(self._left)
 
-    def finish(self) -> None:
-        """Note an assignment after the `if`; tracing is over."""
-        if self._left is not _INSIDE and self._is_assigned():
+    def finish(self, is_outside: bool) -> None:
+        """Settle the content; tracing is over.
+
+        Args:
+            is_outside: whether the hooked tensor is one from outside of the branch. Its hook can't
+                see what is made in the branch, but what the `if` returns for it.
+        """
+        if self._left is _INSIDE or isinstance(self.slot.get_or(None), UndefinedVar):
+            return
+        if is_outside or self._is_assigned():
             self.slot.refresh()
 
     def _is_assigned(self) -> bool:

@@ -74,7 +74,7 @@ class Registration:
         hook = source.restore(self.raw, self.origin)
         owner = self.origin.original if self.origin else None
         for followed in self.in_branch:
-            followed.finish()
+            followed.finish(is_outside=bool(self.conditions))
         in_branch = [followed.slot for followed in self.in_branch]
         with captures.swapped(in_branch, captures.values(in_branch)):
             decision = bodies.decide(hook, owner)

@@ -290,3 +290,23 @@ def assigned_in_another_branch(x: paddle.Tensor) -> paddle.Tensor:
 def test_variable_that_is_assigned_after_the_registration(function: Any, value: float) -> None:
     """The hook reads what the variable holds when backward runs, as in eager mode."""
     assert () == compare(function, [value], rounds=2).differences
+
+
+def assigned_in_both_branches(x: paddle.Tensor) -> paddle.Tensor:
+    """Both branches hook a tensor from outside, and assign the variable that their hooks read."""
+    scale, y = x * 3, x * 2
+    if x.mean() > 0.2:
+        y.register_hook(lambda g: g * scale)
+        scale = scale * 2
+    else:
+        y.register_hook(lambda g: g * scale * scale)
+        scale = scale * 7
+    return y * scale
+
+
+@pytest.mark.parametrize("value", [0.125, 0.5])
+def test_hook_from_a_branch_on_a_tensor_from_outside_reads_what_the_if_returns(
+    value: float,
+) -> None:
+    """What is made in the branch can't be seen where the tensor was made; the result can."""
+    assert () == compare(assigned_in_both_branches, [value], rounds=2).differences
