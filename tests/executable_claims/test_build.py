@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import jsonschema
@@ -80,3 +81,29 @@ def test_a_second_build_runs_reads_and_writes_nothing(project):
     first, again = project.build(), project.build()
     assert ["claims", "index", "rectangle"] == first.read == first.written
     assert ([], [], [], []) == (again.warnings, again.ran, again.read, again.written)
+
+
+def commit(project, message):
+    """Commit the project as it is, and return the commit's name."""
+    who = ["-c", "user.name=somebody", "-c", "user.email=somebody@example.org"]
+    for command in (["init", "-q"], ["add", "."], [*who, "commit", "-qm", message]):
+        subprocess.run(["git", *command], cwd=project.root, check=True)
+    done = subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=project.root, check=True, capture_output=True, text=True
+    )
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize("project", ["rich"], indirect=True)
+def test_links_follow_the_commit_and_the_threads(project):
+    """Cards link with the commit and the thread's title of today, and no cell is run for that."""
+    (project.root / ".gitignore").write_text("_build\n", encoding="utf-8")
+    first = commit(project, "First")
+    assert first in project.build().page("sums")
+    project.edit("threads.yml", "Why sums?", "Why not sums?")
+    second = commit(project, "Second")
+    build = project.build()
+    assert [] == build.ran
+    assert second in build.page("sums")
+    assert first not in build.page("sums")
+    assert "Why not sums?" in build.page("sums")

@@ -27,6 +27,7 @@ def create(name, text=""):
     """Return a change that makes a new file."""
 
     def change(project):
+        (project.root / name).parent.mkdir(exist_ok=True)
         (project.root / name).write_text(text, encoding="utf-8")
 
     change.__name__ = f"create {name}"
@@ -116,6 +117,7 @@ def project(built, tmp_path):
         (append("requirements.lock"), ALL),
         (append("sub/helper.py"), ["sub/beside"]),
         (create("sub/executable_claims.py", "raise ImportError"), ["sub/beside"]),
+        (create("sub/shapes/__init__.py", "raise ImportError"), ["sub/beside"]),
         (edit("data/sides.txt", "2 3", "3 2"), ["area"]),
         (remove_results, ALL),
         (spoil_result, ["area"]),
@@ -132,6 +134,45 @@ def test_what_a_change_runs_again(project, change, ran, monkeypatch):
         monkeypatch.delenv(name)
     change(project)
     assert ran == project.build().ran
+
+
+def swap_chapters(project):
+    """Let two chapters change their names."""
+    one, other = project.root / "area.md", project.root / "colour.md"
+    one_text, other_text = one.read_text(), other.read_text()
+    one.write_text(other_text)
+    other.write_text(one_text)
+
+
+def test_chapters_that_change_names_take_their_claims_along(project):
+    """Two swapped chapters run again, and each claim is found on its new page."""
+    swap_chapters(project)
+    build = project.build()
+    assert (["area", "colour"], 0) == (build.ran, build.code)
+    places = {claim["slug"]: claim["docname"] for claim in build.claims["claims"]}
+    assert ("colour", "area") == (places["area-is-six"], places["red-is-red"])
+
+
+def test_results_of_another_clone_count_for_the_same_sources_only(project, tmp_path, copy_project):
+    """A folder of results that was copied from elsewhere is used only where nothing differs."""
+    for name, old, ran in (("same", "width * height", []), ("other", "width + height", SHAPES)):
+        clone = copy_project("fresh", tmp_path / name)
+        shutil.copytree(project.root / "_build", clone.root / "_build")
+        clone.edit("shapes/plane.py", "width * height", old)
+        assert ran == clone.build().ran
+
+
+@pytest.mark.parametrize("moment", [1, 4_000_000_000])
+def test_a_moved_clock_hides_no_change(project, moment):
+    """Times of change in the past or the future neither run anything nor hide an edit."""
+    sources = [path for path in project.root.rglob("*") if "_build" not in path.parts]
+    for path in sources:
+        os.utime(path, (moment, moment))
+    assert [] == project.build().ran
+    project.edit("shapes/plane.py", "width * height", "width + height")
+    os.utime(project.root / "shapes/plane.py", (moment, moment))
+    build = project.build()
+    assert (SHAPES, 1) == (build.ran, build.code)
 
 
 def test_bytecode_of_an_older_source_is_not_run(project):
@@ -184,6 +225,27 @@ def test_an_edit_of_an_installed_package_counts(tmp_path):
     status = module.stat()
     module.write_text("ONE = 2")
     os.utime(module, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert before != digest.installed_digest([str(tmp_path)])
+
+
+def test_an_edit_of_a_module_on_the_python_path_counts(tmp_path):
+    """Modules elsewhere that PYTHONPATH makes importable are part of the key."""
+    module = tmp_path / "elsewhere/module.py"
+    module.parent.mkdir()
+    module.write_text("ONE = 1")
+    variables = {"PYTHONPATH": str(module.parent)}
+    before = digest.look_around(tmp_path, (), (), variables).key([], tmp_path)
+    module.write_text("ONE = 2")
+    assert before != digest.look_around(tmp_path, (), (), variables).key([], tmp_path)
+
+
+def test_another_version_of_a_package_counts(tmp_path):
+    """Another version in a package's metadata changes the key, its code left as it is."""
+    metadata = tmp_path / "package-2.0.dist-info/METADATA"
+    metadata.parent.mkdir()
+    metadata.write_text("Version: 2.0")
+    before = digest.installed_digest([str(tmp_path)])
+    metadata.write_text("Version: 1.9")
     assert before != digest.installed_digest([str(tmp_path)])
 
 

@@ -183,7 +183,11 @@ def pages_to_write(domain: ClaimDomain) -> set[str]:
     pages = {name for name, page in site.pages.items() for r in page.references if r.slug in moved}
     if shown != kept["shown"]:
         pages |= domain.indexes
-    kept["places"], kept["shown"] = places, shown
+    # The links of a page name the commit and what is known of the threads.
+    linked = digest([domain.desk.commit, vars(site.threads)])
+    if linked != kept["linked"]:
+        pages |= domain.indexes | site.chapters.keys() | {c.docname for c in site.claims.values()}
+    kept.update(places=places, shown=shown, linked=linked)
     return pages
 
 

@@ -121,9 +121,19 @@ class Surroundings:
         sources = [[cell.source, cell.options] for cell in cells]
         text = "\n".join(cell.source for cell in cells)
         named = {name: value for name, value in self.packages.items() if Path(name).name in text}
-        beside = [[path.name, file_digest(path)] for path in sorted(folder.glob("*.py"))]
         common = {**asdict(self), "packages": named}
-        return digest([sources, common, beside])
+        return digest([sources, common, _importable_from(folder)])
+
+
+def _importable_from(folder: Path) -> list[tuple[str, str]]:
+    """Return what an import finds in a folder: modules with their digest, packages by name.
+
+    A package that comes into being there can hide another; what is in it counts when it is read.
+    """
+    modules = [path for path in folder.iterdir() if path.suffix in (".py", ".pyc", ".so")]
+    packages = [path.parent for path in folder.glob("*/__init__.*")]
+    found = [(path.name, file_digest(path)) for path in modules]
+    return sorted(found + [(path.name, "") for path in packages])
 
 
 def look_around(
@@ -143,9 +153,11 @@ def look_around(
     wanted = (*ALWAYS_RELEVANT, *patterns)
     paths = {name: root / name for name in depends}
     site = sysconfig.get_paths()
+    named = [path for path in environment.get("PYTHONPATH", "").split(os.pathsep) if path]
+    folders = [path for path in named if Path(path).is_dir()]
     return Surroundings(
         python=f"{sys.version} {platform.platform()}",
-        installed=installed_digest((site["purelib"], site["platlib"])),
+        installed=installed_digest((site["purelib"], site["platlib"], *folders)),
         variables={
             name: value
             for name, value in sorted(environment.items())

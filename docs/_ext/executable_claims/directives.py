@@ -87,7 +87,13 @@ class ClaimDomain(Domain):
     name = "claim"
     label = "Claim"
     object_types = {"claim": ObjType("claim", "claim")}  # noqa: RUF012 (Sphinx declares it so)
-    initial_data = {"read": {}, "indexes": set(), "places": {}, "shown": ""}  # noqa: RUF012
+    initial_data = {  # noqa: RUF012
+        "read": {},
+        "indexes": set(),
+        "places": {},
+        "shown": "",
+        "linked": "",
+    }
     # What an older extension pickled is not read: any change of the extension starts anew.
     data_version = int(tree_digest(Path(__file__).parent)[:15], 16)
     site: Site
