@@ -26,7 +26,7 @@ myst_enable_extensions = [
 myst_heading_anchors = 3
 nb_execution_mode = "off"  # executable_claims runs the cells
 
-claims_depends = ["reference_impl/static_hooks", "docs/recorded", "requirements.lock"]
+claims_depends = ["reference_impl/static_hooks", "requirements.lock"]
 claims_preload = ["paddle"]
 claims_environment = ["FLAGS_*", "MIN_GRAPH_SIZE", "ENABLE_*", "OMP_*", "STRICT_MODE"]
 claims_distributions = ["paddlepaddle"]

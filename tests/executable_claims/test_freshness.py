@@ -119,6 +119,7 @@ def project(built, tmp_path):
         (create("sub/executable_claims.py", "raise ImportError"), ["sub/beside"]),
         (create("sub/shapes/__init__.py", "raise ImportError"), ["sub/beside"]),
         (edit("data/sides.txt", "2 3", "3 2"), ["area"]),
+        (create("data/shades.txt"), ["colour"]),
         (remove_results, ALL),
         (spoil_result, ["area"]),
         (set_variable("SHAPE_FACTOR"), ALL),

@@ -191,10 +191,13 @@ def _foreign_folders(root: Path) -> list[Path]:
 
 
 def _project_name(name: str, root: Path, foreign: Iterable[Path]) -> str | None:
-    """Return the path of a project file relative to the root, or None for any other file."""
+    """Return the path of a project file relative to the root, or None for any other file.
+
+    A file that is missing counts too: the chapter runs again when it appears.
+    """
     for path in (Path(os.path.abspath(name)), Path(os.path.realpath(name))):  # noqa: PTH100
         if path.is_relative_to(root) and not any(map(path.is_relative_to, foreign)):
-            counts = path.is_file() and "__pycache__" not in path.parts
+            counts = not path.is_dir() and "__pycache__" not in path.parts
             return str(path.relative_to(root)) if counts else None
     return None
 
