@@ -38,8 +38,8 @@ claim: $(VENV)/ready ## run one claim and print its evidence: make claim ID=slug
 	@test -n "$(ID)" || { echo "make claim: ID must name a claim, but got none; for example: make claim ID=accumulated-gradient" >&2; exit 2; }
 	$(RUN) -m executable_claims run '$(ID)' $(if $(MUTANT),--mutant '$(MUTANT)')
 
-falsify: $(VENV)/ready ## run the claims under every wrong design and record who kills whom
-	nice -n 5 $(RUN) -m executable_claims falsify
+falsify: $(VENV)/ready ## prove that every claim can fail and record who kills whom: make falsify [ALL=1]
+	nice -n 5 $(RUN) -m executable_claims falsify $(if $(ALL),--all)
 
 conformance: $(VENV)/ready ## run the conformance corpus in every mode, print the matrix, and record it for the site
 	$(RUN) -m static_hooks conformance --json docs/recorded/conformance.json

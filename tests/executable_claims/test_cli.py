@@ -162,7 +162,7 @@ def test_falsify_records_who_kills_whom(copy_project, tmp_path):
     A mutant that ends the process in the middle of a chapter keeps no later claim from its trial.
     """
     project = copy_project("rich", tmp_path)
-    code, output, errors = run(project, "falsify")
+    code, output, errors = run(project, "falsify", "--all")
     assert 1 == code
     assert "[4/4] sums from sum-of-two under " in errors
     assert "[1/1] sums from double-is-sum under ends" == errors.splitlines()[-1]
@@ -183,7 +183,7 @@ def test_falsify_records_who_kills_whom(copy_project, tmp_path):
         "double-is-sum": ("killed", "killed", "no verdict", "raised"),
         "add-exists": ("untouched",) * 4,
     } == {slug: tuple(row["effects"][name] for name in mutants) for slug, row in rows.items()}
-    again = run(project, "falsify")
+    again = run(project, "falsify", "--all")
     assert (output, "") == again[1:], "what did not change is not run again"
     check_the_record_is_used(project)
 

@@ -10,11 +10,12 @@ from executable_claims import claim
 from executable_claims.blocks import cells_for
 from executable_claims.cli import main
 from executable_claims.evidence import collecting
-from executable_claims.falsify import Trial, witnesses
+from executable_claims.falsify import witnesses
 from executable_claims.matrix import Design, Effect, Matrix, Row, rebuilt, reworked, sources_digest
 from executable_claims.model import Cell
 from executable_claims.mutants import Reach
 from executable_claims.project import load_site
+from executable_claims.trials import Trial
 
 
 def cell(index, source):
@@ -83,8 +84,29 @@ def rich(copy_project, tmp_path, monkeypatch):
     project = copy_project("rich", tmp_path)
     monkeypatch.chdir(project.root)
     monkeypatch.syspath_prepend(str(project.root))
-    assert 1 == main(["falsify"])
+    assert 1 == main(["falsify", "--all"])
     return project
+
+
+def test_few_runs_prove_that_all_can_fail(copy_project, tmp_path, monkeypatch, capsys):
+    """The search finds a kill wherever there is one, and says the same of the rest as all runs."""
+    project = copy_project("rich", tmp_path)
+    monkeypatch.chdir(project.root)
+    monkeypatch.syspath_prepend(str(project.root))
+    assert 1 == main(["falsify"])
+    few = Matrix.read(project.root / "matrix.json")
+    told = [line for line in capsys.readouterr().out.splitlines() if "must be killed" in line]
+    assert 1 == len(told)
+    assert "claim add-exists" in told[0]
+    assert ["sum-of-two", "double-is-sum"] == [slug for slug in few.rows if few.killers(slug)]
+    assert all(few.killed(name) for name in ("multiplies", "forgets"))
+
+
+def test_what_a_full_run_found_is_kept(rich):
+    """A short run afterwards takes nothing out of the record while the sources are the same."""
+    full = Matrix.read(rich.root / "matrix.json")
+    assert 1 == main(["falsify"])
+    assert full.rows == Matrix.read(rich.root / "matrix.json").rows
 
 
 def test_few_trials_prove_every_kill_anew(rich):

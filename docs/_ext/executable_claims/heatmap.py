@@ -28,6 +28,7 @@ SIGNS = {
     Effect.SURVIVED: "",
     Effect.UNTOUCHED: "·",
     Effect.NO_VERDICT: "○",
+    Effect.UNTRIED: "?",
 }
 
 
@@ -71,7 +72,7 @@ class ResolveMatrix(SphinxPostTransform):
         text = self.word("{claims} claims under {mutants} mutants, run on {day} with {versions}.")
         legend = self.word(
             "● killed by a check; ▲ an exception came instead of a value; empty: survived; "
-            "· uses no code of the mutant; ○ no verdict."
+            "· uses no code of the mutant; ○ no verdict; ? not tried."
         )
         counts = {"claims": len(matrix.rows), "mutants": len(matrix.designs)}
         return paragraph(f"{text.format(**counts, day=matrix.day, versions=versions)} {legend}")

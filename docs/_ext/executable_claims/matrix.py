@@ -29,7 +29,7 @@ class Effect(str, Enum):
 
     KILLED: a check got a wrong value. RAISED: an exception came instead of a value, which also
     happens to a design that does nothing at all. UNTOUCHED: the claim uses no code that the mutant
-    replaces. NO_VERDICT: the process ended, or took too long.
+    replaces. NO_VERDICT: the process ended, or took too long. UNTRIED: it was not run.
     """
 
     KILLED = "killed"
@@ -37,6 +37,7 @@ class Effect(str, Enum):
     SURVIVED = "survived"
     UNTOUCHED = "untouched"
     NO_VERDICT = "no verdict"
+    UNTRIED = "untried"
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from .remarks import remarks
 from .store import Execution, prune, read_result, result_path, write_result
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from myst_parser.config.main import MdParserConfig
 
@@ -102,18 +102,23 @@ class Site:
         """Return the file that keeps the result of a chapter."""
         return result_path(self.store, docname)
 
-    def refresh(self, on_end: Callable[[str], None] = lambda docname: None) -> list[str]:
+    def refresh(
+        self,
+        on_end: Callable[[str], None] = lambda docname: None,
+        only: Collection[str] | None = None,
+    ) -> list[str]:
         """Run the chapters whose kept result is missing, stale or red.
 
         Args:
             on_end: Called with the name of each chapter when it has run.
+            only: The chapters that matter; by default all of them.
 
         Returns:
             The names of the chapters that were run.
         """
         around = self.look_around()
-        chapters = self.chapters
-        prune(self.store, chapters)
+        prune(self.store, self.chapters)
+        chapters = {n: p for n, p in self.chapters.items() if only is None or n in only}
         orders = []
         for docname, page in chapters.items():
             key = around.key(page.cells, page.path.parent)

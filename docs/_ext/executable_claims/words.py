@@ -43,8 +43,8 @@ CHINESE = {
     ),
     "Raises": "抛出异常",
     "● killed by a check; ▲ an exception came instead of a value; empty: survived; "
-    "· uses no code of the mutant; ○ no verdict.": (
-        "●：被检查击杀；▲：未得到值而抛出异常；空：存活；·：未用到变异体的代码；○：无判定。"
+    "· uses no code of the mutant; ○ no verdict; ? not tried.": (
+        "●：被检查击杀；▲：未得到值而抛出异常；空：存活；·：未用到变异体的代码；○：无判定；?：未运行。"
     ),
     "all": "全部",
     "none": "无",

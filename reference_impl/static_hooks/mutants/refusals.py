@@ -7,7 +7,7 @@ from typing import Any
 import paddle
 
 from .. import bodies, boundaries, patches, registration
-from .registry import WHEN_RAISED, Replacements, at_once, mutant, when_result
+from .registry import NEVER, WHEN_RAISED, Replacements, mutant, when, when_result
 
 
 @mutant(
@@ -40,7 +40,9 @@ def adds_an_option() -> Replacements:
     def register_hook(self: Any, hook: Any, inside: bool = True) -> Any:
         return original(self, hook)
 
-    yield registration, "register_hook", register_hook, at_once
+    yield registration, "register_hook", register_hook, NEVER
+    # What enable() makes public is compared by who disables again.
+    yield patches, "_put_back", patches._put_back, when()
 
 
 @mutant("enable() replaces what it finds, whatever Paddle it is.")

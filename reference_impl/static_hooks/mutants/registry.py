@@ -115,12 +115,6 @@ def when_result(differs: Callable[[Any], Any]) -> Watcher:
     return watcher
 
 
-def at_once(function: Any, on_use: Callable[[], None]) -> Any:
-    """Count what is looked at, and not only what is called, as used from the beginning."""
-    on_use()
-    return function
-
-
 NEVER = when(lambda *arguments, **options: False)
 WHEN_RAISED = when_result(lambda result: False)
 
