@@ -82,14 +82,15 @@ class Arming:
             entry.raw = maker.make(recipe.node)
         exported = tuple(map(maker.make, self.exports))
         maker.finish()
+        armed = Armed(entries)
         for index, (entry, recipe) in enumerate(zip(entries, self.recipes, strict=True)):
             _check(entry)
             if recipe.tensor is not None:
-                delegated = _Delegated(entry)
+                delegated = _Delegated(armed, index, recipe.reached)
                 eager = maker.make(recipe.tensor).register_hook(delegated)
                 if index in handles:
                     handles[index].follow(_Removal(delegated, eager))
-        self._announce(Armed(entries), outputs)
+        self._announce(armed, outputs)
         return exported
 
     def hook_of_run(self, index: int) -> Callable[..., Any] | None:
@@ -223,17 +224,26 @@ class RunHook:
 
 
 class _Delegated:
-    """A hook on an eager tensor that the frame got from outside."""
+    """A hook on an eager tensor that the frame got from outside.
 
-    def __init__(self, entry: Registration) -> None:
-        self.entry, self.is_running = entry, False
+    Args:
+        armed: the hooks of the run.
+        index: of the hook.
+        reached: the outputs of the graph that depend on the tensor, as bits.
+    """
+
+    def __init__(self, armed: Armed, index: int, reached: int) -> None:
+        self.entry, self.is_running = armed.entries[index], False
+        # The tensor may live long; what other hooks of the run hold must not live as long.
+        self._armed, self._reached = weakref.ref(armed), reached
+        entry = self.entry
         self._placed = Placed(entry.raw, bodies.Decision(False, "its tensor is the caller's"), [])
         self.__name__ = bodies.name_of(entry.raw).rpartition(".")[2]
 
     def __call__(self, gradient: paddle.Tensor | None) -> paddle.Tensor | None:
         """Call the hook, so that its exception keeps its type."""
-        if gradient is None:  # nothing uses what was hooked
-            return None
+        if gradient is None or not self._is_reached(gradient):
+            return gradient
         self.is_running = True
         try:
             return callbacks.call(self.entry, self._placed, None, gradient, ())
@@ -241,6 +251,12 @@ class _Delegated:
             callbacks.abort(error)
         finally:
             self.is_running = False
+
+    def _is_reached(self, gradient: paddle.Tensor) -> bool:
+        """Tell whether a gradient is one, and not the zeros of a graph whose outputs got none."""
+        armed = self._armed()
+        is_unknown = armed is None or not self._reached or bool(armed.live & self._reached)
+        return is_unknown or gradient.is_selected_rows() or bool((gradient != 0).any())
 
 
 class _Removal(TensorHookRemoveHelper):

@@ -716,6 +716,20 @@ def test_no_gradient_no_call_on_an_input() -> None:
     assert (None, [2.0], []) == (x.grad, y.grad.tolist(), log)
 
 
+def test_no_gradient_no_call_on_an_input_of_an_unused_output() -> None:
+    """A hook on an input is not called when no output that depends on it is used."""
+
+    def function(x: Any, y: Any, log: list[str]) -> Any:
+        x.register_hook(lambda g: log.append("x"))
+        y.register_hook(lambda g: log.append("y"))
+        return paddle.tanh(x), y * y
+
+    log: list[str] = []
+    x, y = (paddle.to_tensor([1.0], stop_gradient=False) for _ in range(2))
+    sot(function)(x, y, log)[1].backward()
+    assert ([2.0], ["y"]) == (y.grad.tolist(), log)
+
+
 def test_no_gradient_no_call_before_a_graph_break() -> None:
     """A tensor that the graph after a break takes for nothing gets no zeros either."""
 
