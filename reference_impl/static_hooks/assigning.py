@@ -26,7 +26,7 @@ class Assigned:
         globals: names of globals.
         attributes: the identity of an object's attributes, None where the object is not known; and
             the attribute's name.
-        updated: the names that the functions may read before they assign them.
+        updated: the attributes that may get another value in each run, or none.
     """
 
     globals: set[str] = field(default_factory=set)

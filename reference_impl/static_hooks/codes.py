@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dis
 import inspect
-import itertools
 import types
 import weakref
 from collections.abc import Iterator
@@ -21,7 +20,7 @@ class Nested:
 
 
 UNASSIGNED = object()
-_OUTSIDE = ("GLOBAL", "ATTR")
+_JUMPS = (*dis.hasjrel, *dis.hasjabs)
 _VARIABLES = ("LOAD_FAST", "LOAD_DEREF", "LOAD_GLOBAL", "STORE_FAST_LOAD_FAST")
 _NESTED: weakref.WeakKeyDictionary[types.FunctionType, Nested] = weakref.WeakKeyDictionary()
 
@@ -50,7 +49,7 @@ class Stores:
     Attributes:
         globals: names of globals.
         attributes: the variable that holds the object, None where it is no variable; and the name.
-        updated: the names that the code may read before it assigns them.
+        updated: the attributes that may get another value in each run, or none.
     """
 
     globals: frozenset[str]
@@ -64,25 +63,54 @@ _STORES: weakref.WeakKeyDictionary[types.FunctionType, Stores] = weakref.WeakKey
 def stores_of(function: types.FunctionType) -> Stores:
     """Look once for what a function assigns outside of its own variables."""
     if function not in _STORES:
-        found = [(i.opname, i.argval) for i in dis.get_instructions(function.__code__)]
-        first = {name: kind for kind, name in reversed(found) if kind.endswith(_OUTSIDE)}
+        code = list(dis.get_instructions(function.__code__))
+        stores = [n for n, found in enumerate(code) if found.opname == "STORE_ATTR"]
+        again = [n for n in stores if not _is_for_the_first_run(code, n)]
         _STORES[function] = Stores(
-            frozenset(name for kind, name in found if kind == "STORE_GLOBAL"),
-            frozenset(
-                (_variable(*before), name)
-                for before, (kind, name) in itertools.pairwise(found)
-                if kind == "STORE_ATTR"
-            ),
-            frozenset(name for name, kind in first.items() if kind.startswith("LOAD")),
+            frozenset(found.argval for found in code if found.opname == "STORE_GLOBAL"),
+            frozenset((_variable(code[n - 1]), code[n].argval) for n in again),
+            frozenset(code[n].argval for n in again if _is_update(code, n)),
         )
     return _STORES[function]
 
 
-def _variable(kind: str, name: Any) -> str | None:
+def _is_for_the_first_run(code: list[dis.Instruction], store: int) -> bool:
+    """Tell whether an attribute is looked at first, and assigned if it has no value yet."""
+    start = _start_of_branch(code, store)
+    looked_at = _is_read(code, 0, start, code[store].argval) or _names(code, store, "hasattr")
+    return start > 0 and looked_at and not _is_read(code, start, store, code[store].argval)
+
+
+def _is_update(code: list[dis.Instruction], store: int) -> bool:
+    """Tell whether what is assigned may depend on what there was, or on a condition."""
+    read = _is_read(code, 0, store, code[store].argval) or _names(code, store, "getattr")
+    return read or _start_of_branch(code, store) > 0
+
+
+def _start_of_branch(code: list[dis.Instruction], at: int) -> int:
+    """Return where the innermost branch begins that an instruction is in; 0 if it is in none."""
+    skips = (n for n in range(at) if code[n].opcode in _JUMPS and code[n].argval > code[at].offset)
+    return max(skips, default=-1) + 1
+
+
+def _is_read(code: list[dis.Instruction], start: int, end: int, name: str) -> bool:
+    return any(
+        f.opname in ("LOAD_ATTR", "LOAD_METHOD") and f.argval == name for f in code[start:end]
+    )
+
+
+def _names(code: list[dis.Instruction], store: int, function: str) -> bool:
+    """Tell whether a function such as `hasattr` is called that may be about the attribute."""
+    named = {found.argval for found in code if found.opname in ("LOAD_GLOBAL", "LOAD_CONST")}
+    return {function, code[store].argval} <= named
+
+
+def _variable(found: dis.Instruction) -> str | None:
     """Return the variable that an instruction leaves on top of the stack."""
-    if not kind.startswith(_VARIABLES):
+    if not found.opname.startswith(_VARIABLES):
         return None
-    return str(name[-1] if isinstance(name, tuple) else name)  # Python 3.13 loads two at once
+    # Python 3.13 loads two at once.
+    return str(found.argval[-1] if isinstance(found.argval, tuple) else found.argval)
 
 
 def globals_of(function: types.FunctionType) -> frozenset[str]:

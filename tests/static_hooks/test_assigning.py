@@ -55,6 +55,18 @@ class Keeping(paddle.nn.Layer):
         return y * 3
 
 
+class Sometimes(paddle.nn.Layer):
+    """Assigns on a condition."""
+
+    def forward(self, x):
+        """Scale the gradient by an attribute."""
+        if self.training:
+            self.factor = 3.0
+        y = x * 2
+        y.register_hook(lambda g: g * self.factor)
+        return y * 3
+
+
 def test_attribute_is_assigned_in_each_run() -> None:
     """What forward assigns is new in each run, a number and a list alike."""
     report = compare(Assigning(), [1.0], rounds=3)
@@ -64,13 +76,50 @@ def test_attribute_is_assigned_in_each_run() -> None:
     assert [3 * 18.0**2 * 4 * 2] == report.ast.gradients["x0"].tolist()
 
 
-@pytest.mark.parametrize(("model", "name"), [(Counting(), "runs"), (Keeping(), "kept")])
+@pytest.mark.parametrize(
+    ("model", "name"), [(Counting(), "runs"), (Keeping(), "kept"), (Sometimes(), "factor")]
+)
 def test_attribute_that_a_run_can_not_assign_is_refused(model: paddle.nn.Layer, name: str) -> None:
     """A count of runs stands still, as tracing runs the line once; a nest has no copy."""
     x = paddle.to_tensor([1.0], stop_gradient=False)
 
     with pytest.raises(UnsupportedHookError, match=f"assigns the attribute '{name}'"):
         paddle.jit.to_static(model, full_graph=True)(x)
+
+
+class Lazy(paddle.nn.Layer):
+    """Makes an attribute in its first run, in one of two ways."""
+
+    def __init__(self, has_none: bool):
+        super().__init__()
+        self.has_none = has_none
+        if has_none:
+            self.first = None
+
+    def forward(self, x):
+        """Scale the gradient by what the first run made."""
+        if self.has_none:
+            if self.first is None:
+                self.first = 2.0
+        elif not hasattr(self, "second"):
+            self.second = 2.0
+        y = x * 2
+        y.register_hook(lambda g: g * (self.first if self.has_none else self.second))
+        return y * 3
+
+
+@pytest.mark.parametrize("has_none", [True, False])
+@pytest.mark.parametrize("full_graph", [None, True])
+def test_attribute_of_the_first_run_is_left_alone(has_none: bool, full_graph: bool | None) -> None:
+    """It is not assigned in later runs, so that what the user assigns stays."""
+    model = Lazy(has_none)
+    run = model if full_graph is None else paddle.jit.to_static(model, full_graph=True)
+    x = paddle.to_tensor([1.0], stop_gradient=False)
+    run(x).backward()
+    model.first = model.second = 5.0
+    run(x).backward()
+
+    assert [3 * 2 * (2.0 + 5.0)] == x.grad.tolist()
 
 
 def test_count_that_no_hook_reads_is_left_alone() -> None:
