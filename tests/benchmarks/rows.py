@@ -15,7 +15,7 @@ import static_hooks
 from static_hooks.runs import compiling
 
 from . import by_hand, memory
-from .nets import LAYERS, Hook, Net, batch, halve, nothing, training_step
+from .nets import LAYERS, Hook, Net, Unhooked, batch, halve, nothing, training_step
 from .timing import Ratio, ratio
 
 
@@ -137,7 +137,7 @@ def _called(gradient: Any) -> None:
 
 
 def _net(mode: str, hook: Hook | None) -> Any:
-    net = Net(hook)
+    net = Unhooked() if hook is None else Net(hook)
     return net if mode == "eager" else paddle.jit.to_static(net, full_graph=mode == "ast")
 
 
