@@ -95,14 +95,15 @@ class Settled:
         tracing: list[Maker] = []
 
         def register(value: Any, node: Any) -> Any:
-            if not tracing:
-                tracing.append(Maker(dict(constants), Handle))
-            return value.register_hook(tracing[0].make(node))
+            # Each has cells of its own: what another function can reach, it might change.
+            tracing.append(Maker(dict(constants), Handle))
+            return value.register_hook(tracing[-1].make(node))
 
         def fill(*values: Any) -> None:
-            maker = tracing.pop()
-            maker.loaded.update(zip(tensors, values, strict=True))
-            maker.finish()
+            while tracing:
+                maker = tracing.pop()
+                maker.loaded.update(zip(tensors, values, strict=True))
+                maker.finish()
 
         for hook, node in zip(hooks, nodes, strict=True):
             hook.register = functools.partial(register, node=node)

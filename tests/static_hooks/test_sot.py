@@ -297,6 +297,24 @@ def test_a_break_between_a_method_and_its_call_loses_nothing() -> None:
     assert "used before a graph break" in sot_fallback.REASONS[-1].why
 
 
+def test_traced_hooks_may_share_a_variable() -> None:
+    """Several `@traced` hooks that capture one variable are all traced, with its last value."""
+
+    def function(x: Any) -> Any:
+        for _ in range(2):
+            x = x * 2
+
+            @traced
+            def hook(g: Any) -> Any:
+                return g * g * x  # noqa: B023 - the variable that they share
+
+            x.register_hook(hook)
+        return x * 1.0
+
+    right = gradient(function)
+    assert (right, ONE_GRAPH, 0) == counted(lambda: gradient(sot(function)))
+
+
 def test_the_caller_gets_the_list_that_the_hook_fills() -> None:
     """A list made in the function is one object for its hook and for its caller, at each call."""
 
