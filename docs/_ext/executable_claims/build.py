@@ -171,15 +171,18 @@ def judge(app: Sphinx, env: BuildEnvironment) -> Iterable[str]:
 
 def pages_to_write(domain: ClaimDomain) -> set[str]:
     """Return the pages that show or link to something on other pages that has changed."""
-    site, kept = domain.site, domain.data
+    site, kept, titles = domain.site, domain.data, domain.env.titles
     places = {slug: claim.docname for slug, claim in site.claims.items()}
     moved = {slug for slug, docname in kept["places"].items() if places.get(slug) != docname}
     matrix: list[Any] = []
     if site.matrix:
         record = file_digest(site.root / site.settings.matrix)
         matrix = [record, reworked(site, site.matrix), rebuilt(site, site.matrix)]
-    claims = [[d.claim.to_json(), d.verdict.value] for d in site.outcome.decisions]
-    shown = digest([claims, matrix])
+    claims = [
+        [claim.slug, claim.kind.value, claim.sentence, titles[claim.docname].astext(), verdict]
+        for claim, verdict in ((d.claim, d.verdict.value) for d in site.outcome.decisions)
+    ]
+    shown = digest([claims, places, matrix])
     pages = {name for name, page in site.pages.items() for r in page.references if r.slug in moved}
     if shown != kept["shown"]:
         pages |= domain.indexes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cache
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +43,7 @@ class ResolveIndex(SphinxPostTransform):
     def run(self, **kwargs: Any) -> None:
         """Fill every list of the page."""
         self.word = words(self.config.language)
+        self._doctree = cache(self.env.get_doctree)
         for place in list(self.document.findall(ClaimIndex)):
             decisions = claim_domain(self.env).site.outcome.decisions
             place.replace_self(
@@ -96,7 +98,7 @@ class ResolveIndex(SphinxPostTransform):
     def _sentence(self, decision: Decision) -> nodes.Node:
         """Return the sentence as its own page shows it: with markup, in the build's language."""
         claim = decision.claim
-        for card in self.env.get_doctree(claim.docname).findall(ClaimCard):
+        for card in self._doctree(claim.docname).findall(ClaimCard):
             if card["slug"] == claim.slug:
                 copy = card[0].deepcopy()
                 for reference in copy.findall(addnodes.pending_xref):
