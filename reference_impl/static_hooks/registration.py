@@ -77,14 +77,13 @@ class Registration:
             followed.finish(is_outside=bool(self.conditions))
         in_branch = [followed.slot for followed in self.in_branch]
         with captures.swapped(in_branch, captures.values(in_branch)):
+            for name in captures.undefined_names(hook):
+                raise UnsupportedHookError(
+                    f"hook registered at {self.site}: {name!r} must be assigned in the branch "
+                    "before the hook is registered, but got nothing yet; register the hook after it"
+                )
             decision = bodies.decide(hook, owner)
             slots = captures.find(hook, registry.containers)
-            undefined = captures.undefined_names(hook)
-        if undefined:
-            raise UnsupportedHookError(
-                f"hook registered at {self.site}: {undefined[0]!r} must be assigned in the branch "
-                "before the hook is registered, but got nothing yet; register the hook after it"
-            )
         if decision.traced and self.kept_handle() is not None:
             decision = bodies.Decision(False, "its handle is kept, so it may be removed later")
         if decision.traced and self.conditions:

@@ -187,3 +187,24 @@ def test_variable_that_a_nested_function_rebinds_for_itself_is_settled():
         return inner(x * 2)
 
     assert () == compare(nested, [3.0]).differences
+
+
+@pytest.mark.filterwarnings("ignore:Return results has maybe unbound")  # of the branch itself
+def test_traced_hook_that_reads_what_its_branch_assigns_later_is_refused():
+    """The error names the variable, and does not doubt that the body could be traced."""
+
+    def capturing(x):
+        y = x * 2
+        if x.mean() > 0.25:
+
+            @traced
+            def hook(g):
+                return g * later
+
+            y.register_hook(hook)
+            later = x * 3
+        return y * 3
+
+    x = paddle.to_tensor([0.5], stop_gradient=False)
+    with pytest.raises(UnsupportedHookError, match="'later' must be assigned in the branch"):
+        paddle.jit.to_static(capturing, full_graph=True)(x)
