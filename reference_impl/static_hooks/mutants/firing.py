@@ -101,6 +101,11 @@ def forgets_the_branch() -> Replacements:
     yield branches, "conditions_of", lambda target: [], when_result(bool)
 
 
+@mutant("What an `if` on a tensor returns is hooked as its own, also where it hands it through.")
+def overlooks_what_is_handed_through() -> Replacements:
+    yield branches, "handed_through", lambda value: iter(()), when()
+
+
 @mutant("The hook changes the gradient of the producer's operand, so that siblings feel it too.")
 def hooks_the_operand() -> Replacements:
     record = registration.record
