@@ -220,7 +220,10 @@ class RunHook:
         """Call the hook of the run."""
         arming = self._arming()
         hook = arming.hook_of_run(self._index) if arming is not None else None
-        return hook(gradient) if hook is not None else None
+        if hook is None:
+            return None
+        self.__qualname__ = bodies.name_of(hook)  # errors name the hook of the run
+        return hook(gradient)
 
 
 class _Delegated:

@@ -784,6 +784,26 @@ def test_an_exception_keeps_its_type() -> None:
     assert [32.0] == gradient(static, [False], start=[1.0])
 
 
+def test_errors_name_the_hook_of_the_run() -> None:
+    """A graph that several hooks share names the one that failed, and not the first."""
+
+    def model(x: paddle.Tensor, hook: Callable[..., Any]) -> paddle.Tensor:
+        y = 2 * x
+        y.register_hook(hook)
+        return 3 * y
+
+    def total(g: paddle.Tensor) -> paddle.Tensor:
+        seen.append(g)
+        return g.sum()
+
+    seen: list[paddle.Tensor] = []
+    static = sot(model)
+    gradient(static, seen.append)
+    with pytest.raises(ValueError, match="total' must return") as caught:
+        gradient(static, total)
+    assert "total', registered at" in caught.value.__notes__[0]
+
+
 @pytest.mark.parametrize("hook", [3, None, "text"])
 def test_a_hook_that_is_not_callable_is_refused(hook: Any) -> None:
     """What can't be called is refused where it is registered, not in backward."""
