@@ -33,6 +33,8 @@ from .surfaces import (
     set_insertion_point,
 )
 
+# Their results are results of different operations to eager mode.
+_CONTROL_FLOW = ("pd_op.if", "pd_op.while")
 _local = threading.local()
 
 
@@ -79,6 +81,8 @@ class Walk:
             )
         here = [(e, value) for value in results for e in self.hooked.get(value, [])]
         self.reached.update(entry for entry, _ in here)
+        if op.name() in _CONTROL_FLOW:
+            here = [(entry, value) for entry, value in here if self._has_gradient(value)]
         if here and any(self._has_gradient(value) for value in results):
             here.sort(key=lambda pair: self.registry.entries.index(pair[0]))
             for entry, value in here:

@@ -208,3 +208,20 @@ def test_traced_hook_that_reads_what_its_branch_assigns_later_is_refused():
     x = paddle.to_tensor([0.5], stop_gradient=False)
     with pytest.raises(UnsupportedHookError, match="'later' must be assigned in the branch"):
         paddle.jit.to_static(capturing, full_graph=True)(x)
+
+
+def test_hook_on_what_a_branch_assigned_is_not_called_for_another_variable():
+    """The results of an `if` on a tensor are not siblings, as those of a split are."""
+
+    def branching(x, log):
+        y = x * 2
+        z = x * 3
+        if x.mean() > 0.25:
+            y = x * x
+            z = x + 1
+        y.register_hook(lambda g: log.append(g.tolist()))
+        return z * z
+
+    report = compare(branching, [0.5], rounds=2)
+    assert () == report.differences
+    assert [] == report.static.log
