@@ -82,7 +82,7 @@ class Walk:
         here = [(e, value) for value in results for e in self.hooked.get(value, [])]
         self.reached.update(entry for entry, _ in here)
         if op.name() in _CONTROL_FLOW:
-            here = [(entry, value) for entry, value in here if self._has_gradient(value)]
+            here = [(entry, value) for entry, value in here if not self._lacks_gradient(value)]
         if here and any(self._has_gradient(value) for value in results):
             here.sort(key=lambda pair: self.registry.entries.index(pair[0]))
             for entry, value in here:
@@ -103,6 +103,12 @@ class Walk:
     def _has_gradient(self, value: Value) -> bool:
         shares = self.state.value_to_valuegrad.get(self._key(value), [])
         return any(share[0] is not None and not is_fake_value(share[0]) for share in shares)
+
+    def _lacks_gradient(self, value: Value) -> bool:
+        """Tell whether no gradient arrived, be it that the builder filled in zeros beforehand."""
+        shares = self.state.value_to_valuegrad.get(self._key(value), [])
+        filled = len(shares) == 1 and _is_zeros(shares[0][0])
+        return filled or not self._has_gradient(value)
 
     def _fill(self, op: Operation, value: Value) -> None:
         """Give a result that nobody used zeros, as eager mode does when a sibling was used."""
@@ -193,6 +199,15 @@ def is_boundary(value: Value) -> bool:
     """Tell whether a value of a traced function is an input or a parameter: an eager tensor."""
     op = value.get_defining_op()
     return op is not None and op.name() in ("pd_op.data", "builtin.parameter")
+
+
+def _is_zeros(gradient: Value | None) -> bool:
+    """Tell whether a gradient is what the builder gives the siblings of a differentiated result."""
+    op = gradient.get_defining_op() if gradient is not None else None
+    if op is None or op.name() != "pd_op.full_like":
+        return False
+    constant = op.operand_source(1).get_defining_op()
+    return constant is not None and constant.attrs().get("value") == 0.0
 
 
 def _tensors(op: Operation) -> Iterator[Value]:

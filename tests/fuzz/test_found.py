@@ -210,7 +210,8 @@ def test_traced_hook_that_reads_what_its_branch_assigns_later_is_refused():
         paddle.jit.to_static(capturing, full_graph=True)(x)
 
 
-def test_hook_on_what_a_branch_assigned_is_not_called_for_another_variable():
+@pytest.mark.parametrize("use", [lambda z: z, lambda z: z * z], ids=["returned", "used"])
+def test_hook_on_what_a_branch_assigned_is_not_called_for_another_variable(use):
     """The results of an `if` on a tensor are not siblings, as those of a split are."""
 
     def branching(x, log):
@@ -220,7 +221,7 @@ def test_hook_on_what_a_branch_assigned_is_not_called_for_another_variable():
             y = x * x
             z = x + 1
         y.register_hook(lambda g: log.append(g.tolist()))
-        return z * z
+        return use(z)
 
     report = compare(branching, [0.5], rounds=2)
     assert () == report.differences
