@@ -26,7 +26,7 @@ from . import (
     sot_settling,
 )
 from .patching import Patch
-from .sot_rebuild import FRAME
+from .sot_rebuild import FRAME, count_cells
 from .sot_surfaces import (
     ClassVariable,
     FallbackError,
@@ -45,6 +45,7 @@ from .sot_surfaces import (
     no_eval_frame,
     object_equal_faster_guard,
     object_equal_stringified_guard,
+    pycode_generator,
 )
 
 _FIRST = "_static_hooks_first"
@@ -230,6 +231,11 @@ PATCHES: list[Patch] = [
         ("self", "codeobj", "global_dict", "fn_name"),
         _EXECUTOR + "opcode_executor.py::OpcodeExecutorBase.push_new_fn_on_stack",
         "Let a function remember the frame that defines it, so that real code can make it.",
+    ),
+    Patch(
+        pycode_generator, "modify_vars", count_cells, ("instructions", "code_options"),
+        "python/paddle/jit/sot/opcode_translator/instruction_utils/instruction_utils.py::modify_vars",
+        "Count the cells of the frame: the variables of outer functions come after them.",
     ),
     Patch(
         ClassVariable, "call_function", _simulate_objects, ("self", "args", "kwargs"),

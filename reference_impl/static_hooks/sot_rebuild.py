@@ -30,6 +30,7 @@ from .sot_surfaces import (
 # Where a simulated function keeps the simulated frame that made it.
 FRAME = "__static_hooks_frame__"
 _UNASSIGNED = object()
+_OF_CELLS = ("LOAD_DEREF", "STORE_DEREF")
 
 
 @dataclass(frozen=True)
@@ -94,17 +95,31 @@ class OuterCell:
         instruction = gen_instr("LOAD_CLOSURE" if is_old else "LOAD_FAST", arg=0, argval=self.name)
         instruction.opname = "LOAD_CLOSURE"  # the code generator must not look for a local variable
         codegen.extend_instrs([instruction])
-        codegen.hooks.append(lambda: setattr(instruction, "arg", _place(codegen, self.name)))
+        options = codegen._code_options
+        codegen.hooks.append(lambda: setattr(instruction, "arg", _place(options, self.name)))
 
 
-def _place(codegen: Any, name: str) -> int:
+def _place(options: dict[str, Any], name: str) -> int:
     """Find a cell among a code object's variables."""
-    options = codegen._code_options
     if sys.version_info < (3, 11):
         return [*options["co_cellvars"], *options["co_freevars"]].index(name)
     local = options["co_varnames"]
     cells = [cell for cell in options["co_cellvars"] if cell not in local]
     return [*local, *cells, *options["co_freevars"]].index(name)
+
+
+def count_cells(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Count a frame's own cells: Paddle does not, and loads another variable than is meant."""
+
+    def modify_vars(instructions: list[Any], code_options: dict[str, Any]) -> None:
+        if sys.version_info < (3, 11):  # cells are numbered apart from other variables
+            original(instructions, code_options)
+            return
+        original([i for i in instructions if i.opname not in _OF_CELLS], code_options)
+        for instruction in (i for i in instructions if i.opname in _OF_CELLS):
+            instruction.arg = _place(code_options, instruction.argval)
+
+    return modify_vars
 
 
 class ClosureCell:
@@ -115,10 +130,16 @@ class ClosureCell:
 
     def reconstruct(self, codegen: Any) -> None:
         """Emit the instructions that load the cell."""
+        codegen.gen_load_object(_closure_of, "___static_hooks_closure_of")
         self.function.reconstruct(codegen)
-        codegen.gen_load_attr("__closure__")
+        codegen.gen_call_function(1)
         codegen.gen_load_const(self.index)
         codegen.gen_subscribe()
+
+
+def _closure_of(function: Any) -> Any:
+    """Return the cells of a function, also of one that `to_static` converted."""
+    return getattr(function, "dygraph_function", function).__closure__
 
 
 class Recorder:
@@ -273,6 +294,7 @@ class Maker:
                 made.__defaults__ = tuple(map(self.make, node.defaults)) or None
                 made.__kwdefaults__ = self._all(node.keywords) or None
             elif isinstance(node, Instance):
-                made.__dict__.update(self._all(node.attributes))
+                for name, content in self._all(node.attributes).items():
+                    setattr(made, name, content)  # an object with slots has no `__dict__`
             elif node.content is not _UNASSIGNED:
                 made.cell_contents = self.make(node.content)

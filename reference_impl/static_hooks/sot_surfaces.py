@@ -14,6 +14,7 @@ try:
         LayerInferMetaCache,
         VariableCreator,
     )
+    from paddle.jit.sot.opcode_translator.executor import pycode_generator
     from paddle.jit.sot.opcode_translator.executor.function_graph import (
         FunctionGraph,
         record_symbols,
@@ -125,6 +126,7 @@ __all__ = [
     "no_eval_frame",
     "object_equal_faster_guard",
     "object_equal_stringified_guard",
+    "pycode_generator",
     "record_symbols",
     "tracer_guard",
     "translate",

@@ -869,3 +869,68 @@ def test_a_run_dies_with_its_tensors() -> None:
     static(paddle.to_tensor([1.0, 2.0], stop_gradient=False), None)  # Paddle keeps the last call's
     gc.collect()
     assert [None] * 3 == [reference() for reference in watched]
+
+
+def test_variables_of_an_outer_function_beside_captured_ones() -> None:
+    """A hook reads the outer variable that it names, also where another hook captures a value."""
+    first, second = [5.0], [7.0]
+
+    def scaling(k: list[float]) -> Callable[..., Any]:
+        def hook(g: paddle.Tensor) -> paddle.Tensor:
+            return g * g * k[0]
+
+        return hook
+
+    def forward(x: paddle.Tensor) -> paddle.Tensor:
+        y = x * len(first)
+        y.register_hook(scaling(second))
+        v = x * 3
+        y.register_hook(lambda g: g * v)
+        return y * 2
+
+    run = functools.partial(gradient, sot(forward))
+    assert ([84.0, 168.0], ONE_GRAPH, 0) == counted(run)  # 2 * 2 * 7, times v
+
+
+class Slotted:
+    """A hook that is an object with slots."""
+
+    __slots__ = ("k",)
+
+    def __init__(self, k: Any) -> None:
+        self.k = k
+
+    def __call__(self, g: paddle.Tensor) -> paddle.Tensor:
+        """Scale the square of the gradient."""
+        return g * g * self.k
+
+
+def test_object_with_slots() -> None:
+    """A hook may be an object with slots that the frame makes, and that holds a tensor."""
+
+    def forward(x: paddle.Tensor) -> paddle.Tensor:
+        y = x * 2
+        y.register_hook(Slotted(y))
+        return y * 3
+
+    run = functools.partial(gradient, sot(forward))
+    assert ([36.0, 72.0], ONE_GRAPH, 0) == counted(run)  # 3 * 3 * y, times 2
+
+
+def test_hook_of_a_converted_function() -> None:
+    """A static function inside another registers a hook that reads its outer variable."""
+    seen: list[float] = []
+
+    def inner(x: paddle.Tensor) -> paddle.Tensor:
+        y = x * 2
+        y.register_hook(lambda g: seen.append(float(g.sum())) or g * g)
+        return y
+
+    static = sot(inner)
+
+    def forward(x: paddle.Tensor) -> paddle.Tensor:
+        return static(x) * 3
+
+    run = functools.partial(gradient, sot(forward))
+    assert ([18.0, 18.0], ONE_GRAPH, 0) == counted(run)  # 3 * 3, times 2
+    assert [6.0] == seen
