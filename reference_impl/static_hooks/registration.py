@@ -21,7 +21,7 @@ from .flow import Run
 from .following import Followed, follow
 from .renewal import Placed, State, made_by_trace, state_of
 from .surfaces import TensorHookRemoveHelper, Value, ValueDict, in_to_static_mode
-from .values import every_value
+from .values import every_value, same_tensor
 
 _ATTRIBUTE = "_static_hooks_registry"
 _CONTAINERS = "_static_hooks_containers"
@@ -239,7 +239,7 @@ def register_hook(self: Value, hook: Callable[..., Any]) -> HookHandle:
     """
     if self.stop_gradient:
         raise RuntimeError(REFUSED)
-    return record(program_of(self), self, hook)
+    return record(program_of(self), same_tensor(self), hook)
 
 
 def record(program: paddle.static.Program, target: Any, hook: Callable[..., Any]) -> HookHandle:

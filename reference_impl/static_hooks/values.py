@@ -30,6 +30,22 @@ def named_values(program: paddle.static.Program) -> list[Value]:
     return list(_in_block(program.global_block(), False))
 
 
+def same_tensor(value: Value) -> Value:
+    """Look through reshaping to the shape that a tensor has: eager mode returns the same tensor.
+
+    Source: PaddlePaddle/Paddle python/paddle/tensor/manipulation.py, reshape, 3.3.1.
+    """
+    op = value.get_defining_op()
+    while op is not None and op.name() in ("pd_op.reshape", "pd_op.reshape_"):
+        source, shape = op.operands_source()
+        maker = shape.get_defining_op()
+        wanted = maker.attrs().get("value") if maker is not None else None
+        if wanted != source.shape or -1 in source.shape:
+            break
+        value, op = source, source.get_defining_op()
+    return value
+
+
 def _in_block(block: Any, positional: bool) -> Iterator[Value]:
     yield from map(_copied, [*(block.args() if positional else ()), *block.kwargs().values()])
     for operation in block.ops:

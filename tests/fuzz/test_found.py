@@ -226,3 +226,19 @@ def test_hook_on_what_a_branch_assigned_is_not_called_for_another_variable(use):
     report = compare(branching, [0.5], rounds=2)
     assert () == report.differences
     assert [] == report.static.log
+
+
+@pytest.mark.parametrize("shape", [[1, 3], [3, 1], [-1, 3]], ids=str)
+def test_reshaping_to_the_same_shape_hands_the_tensor_through(shape):
+    """In eager mode it returns its operand, so that a hook on one is a hook on the other."""
+
+    def reshaping(x):
+        y = x * x
+        z = paddle.reshape(y, shape)
+        z.register_hook(lambda g: g * g)
+        return y * 2 + paddle.reshape(z, [1, 3]) * 3
+
+    report = compare(reshaping, [[1.0, 2.0, 3.0]], modes=("eager", "ast", "sot"))
+    assert () == report.differences
+    factor = 25.0 if shape == [1, 3] else 2.0 + 9.0
+    assert [[2 * factor, 4 * factor, 6 * factor]] == report.sot.gradients["x0"].tolist()
