@@ -24,7 +24,7 @@ from paddle.pir import Value
 
 from . import boundaries, callbacks, decorating, firing, following, registration, sot, source
 from .patching import Patch, unknown
-from .values import named_values
+from .values import forgetting_failures, named_values
 
 _call = threading.local()
 
@@ -160,14 +160,16 @@ PATCHES: list[Patch] = [
         "Keep a weak reference from the converted function to the user's.",
     ),
     Patch(
+        program_translator, "graph_tracing_guard", forgetting_failures, ("main_program",),
+        _JIT + "utils.py::graph_tracing_guard", "Forget the parameters of a trace that fails.",
+    ),
+    Patch(
         libpaddle.pir, "clone_program", _carrying_hooks, None,
-        "paddle/fluid/pybind/pir.cc::clone_program",
-        "Clone the program's hooks with it.",
+        "paddle/fluid/pybind/pir.cc::clone_program", "Clone the program's hooks with it.",
     ),
     Patch(
         libpaddle.pir.Program, "clone", _carrying_hooks, None,
-        "paddle/fluid/pybind/pir.cc::Program.clone",
-        "Clone the program's hooks with it.",
+        "paddle/fluid/pybind/pir.cc::Program.clone", "Clone the program's hooks with it.",
     ),
     Patch(
         ir_backward, "append_backward_ops", firing.around_append_backward_ops,
@@ -218,15 +220,13 @@ PATCHES: list[Patch] = [
         "paddle/fluid/pybind/pir.cc::Block.kwargs",
         "Return copies: a reference that outlives its program crashes the process.",
     ),
-    Patch(
-        core.eager, "run_backward", callbacks.raising, None,
-        "paddle/fluid/pybind/eager_functions.cc::run_backward",
-        "Rethrow a Python exception with its own type.",
-    ),
-    Patch(
-        core.eager, "run_partial_grad", callbacks.raising, None,
-        "paddle/fluid/pybind/eager_functions.cc::run_partial_grad",
-        "Rethrow a Python exception with its own type.",
+    *(
+        Patch(
+            core.eager, name, callbacks.raising, None,
+            f"paddle/fluid/pybind/eager_functions.cc::{name}",
+            "Rethrow a Python exception with its own type.",
+        )
+        for name in ("run_backward", "run_partial_grad")
     ),
     Patch(
         paddle.static.Executor, "run", callbacks.raising, ("self", "program", "feed", "fetch_list"),

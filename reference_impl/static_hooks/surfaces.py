@@ -33,6 +33,7 @@ try:
         get_current_insertion_point,
         set_insertion_point,
     )
+    from paddle.jit.dy2static import parameter_recorder
     from paddle.jit.dy2static.origin_info import Location, global_origin_info_map
     from paddle.jit.dy2static.pir_partial_program import (
         FAKE_VALUE_NAME,
@@ -77,6 +78,7 @@ __all__ = [
     "in_to_static_mode",
     "ir_backward",
     "is_fake_value",
+    "parameter_recorder",
     "parse_source",
     "return_map_value",
     "run_python_op",

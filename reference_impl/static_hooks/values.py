@@ -7,12 +7,13 @@ a value of another program, and the process crashes. Here each such value is cop
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import paddle
 
-from .surfaces import IrMapping, Value
+from .surfaces import IrMapping, Value, parameter_recorder
 
 
 def every_value(program: paddle.static.Program) -> Iterator[Value]:
@@ -44,6 +45,25 @@ def same_tensor(value: Value) -> Value:
             break
         value, op = source, source.get_defining_op()
     return value
+
+
+def forgetting_failures(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Forget what a trace that fails has noted, which Paddle keeps by the program's `id`.
+
+    A later program at the same place in memory would take the values for its own.
+    """
+
+    @contextmanager
+    def graph_tracing_guard(main_program: paddle.static.Program) -> Iterator[Any]:
+        try:
+            with original(main_program) as context:
+                yield context
+        except BaseException:
+            parameter_recorder._global_parameter_recorder.pop(main_program)
+            parameter_recorder._global_inplace_map.pop(main_program)
+            raise
+
+    return graph_tracing_guard
 
 
 def _in_block(block: Any, positional: bool) -> Iterator[Value]:

@@ -6,7 +6,8 @@ from typing import Any
 
 import paddle
 import pytest
-from static_hooks.surfaces import RunnableProgram
+from static_hooks import HookTypeError
+from static_hooks.surfaces import RunnableProgram, parameter_recorder
 from static_hooks.values import every_value
 
 pytestmark = [
@@ -74,3 +75,21 @@ def test_arguments_of_a_loop_are_copied() -> None:
         assert [] == [v for v in values if v is argument]
     clone = paddle.base.libpaddle.pir.clone_program(program)[0]
     assert len(values) == len(list(every_value(clone)))
+
+
+def test_a_trace_that_fails_leaves_no_values() -> None:
+    """No later program can take the parameters' values of a trace that failed for its own."""
+    recorder = parameter_recorder._global_parameter_recorder
+    before = set(recorder.tensor2value)
+    layer = paddle.nn.Linear(2, 2)
+
+    def failing(x: paddle.Tensor) -> paddle.Tensor:
+        y = layer(x)
+        y.register_hook("not a hook")
+        return y
+
+    static = paddle.jit.to_static(failing, full_graph=True)
+    with pytest.raises(HookTypeError):
+        static(paddle.to_tensor([[1.0, 2.0]]))
+    assert before == set(recorder.tensor2value)
+    assert before == set(recorder.params_dict)
