@@ -76,7 +76,7 @@ def origin_of(hook: Callable[..., Any]) -> Origin | None:
         return None
     conversion = _CONVERSIONS[function.__code__.co_filename]
     converted, original = conversion.converted(), conversion.original()
-    if converted is None or original is None:
+    if converted is None or original is None or _default(function, converted, original):
         return None
     # To conversion `c[0] += 1` in an `if` assigns `c`, which becomes a variable of the hook's own.
     names = set(_own_code(function, converted, original).co_freevars)
@@ -196,6 +196,8 @@ class _Restorer:
         converted, original = conversion.converted(), conversion.original()
         if converted is None or original is None:
             return hook
+        if default := _default(hook, converted, original):
+            return default
         code = _own_code(hook, converted, original)
         closure = [self._cell(name, hook, converted, original) for name in code.co_freevars]
         done = types.FunctionType(
@@ -234,6 +236,13 @@ def _is_converted(found: Any) -> bool:
 
 def _cells(function: types.FunctionType) -> dict[str, types.CellType]:
     return dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+
+
+def _default(hook: Any, converted: Any, original: Any) -> types.FunctionType | None:
+    """Return the user's own default of a parameter, if `hook` is what conversion made of it."""
+    mine = [*(converted.__defaults__ or ()), *(converted.__kwdefaults__ or {}).values()]
+    theirs: list[Any] = [*(original.__defaults__ or ()), *(original.__kwdefaults__ or {}).values()]
+    return dict(zip(map(id, mine), theirs, strict=False)).get(id(hook))
 
 
 def _own_code(

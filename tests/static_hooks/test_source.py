@@ -242,6 +242,26 @@ def methods(x: paddle.Tensor, log: list[Any]) -> paddle.Tensor:
     return y * y
 
 
+def scaling(
+    k: float,
+    before: Any = lambda g: g * g if float(g[0]) > 0 else g,
+    *,
+    after: Any = lambda g: g + 1,
+) -> Any:
+    """Make a hook of functions that are the defaults of parameters."""
+    return lambda g: after(before(g)) * k
+
+
+def default_of_a_parameter(
+    x: paddle.Tensor, log: list[Any], *, hook: Any = lambda g: g * g if float(g[0]) > 0 else g
+) -> paddle.Tensor:
+    """Register the default of a parameter, and a hook that calls such defaults."""
+    y = 2 * x
+    y.register_hook(hook)
+    y.register_hook(scaling(3.0))
+    return y * y
+
+
 @pytest.mark.parametrize(
     ("function", "expected", "log"),
     [
@@ -251,6 +271,7 @@ def methods(x: paddle.Tensor, log: list[Any]) -> paddle.Tensor:
         (loop_in_a_hook, [512.0, 32.0], [16.0, 256.0]),
         (methods, [8194.0, 130.0], []),
         (decorated_hook, [96.0, 24.0], ["called"]),
+        (default_of_a_parameter, [1542.0, 102.0], []),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
