@@ -8,9 +8,12 @@ tracing assigned. Where that could be something else than in eager mode, the hoo
 from __future__ import annotations
 
 import copy
+import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
+
+from paddle.nn import Layer
 
 from . import captures, source
 from .codes import stores_of
@@ -27,11 +30,13 @@ class Assigned:
         attributes: the identity of an object's attributes, None where the object is not known; and
             the attribute's name.
         updated: the attributes that may get another value in each run, or none.
+        read: the layers, and the attributes that are read.
     """
 
     globals: set[str] = field(default_factory=set)
     attributes: set[tuple[int | None, str]] = field(default_factory=set)
     updated: set[str] = field(default_factory=set)
+    read: list[tuple[weakref.ref[Layer], frozenset[str]]] = field(default_factory=list)
 
 
 def assigned_in_trace() -> Assigned:
@@ -41,6 +46,8 @@ def assigned_in_trace() -> Assigned:
         stores = stores_of(function)
         assigned.globals.update(stores.globals)
         assigned.updated.update(stores.updated)
+        layers = [found for found in frame.f_locals.values() if isinstance(found, Layer)]
+        assigned.read.extend((weakref.ref(layer), stores.read) for layer in layers)
         for variable, name in stores.attributes:
             owner = frame.f_locals.get(variable) if variable else None
             attributes = getattr(owner, "__dict__", None)
@@ -89,6 +96,24 @@ def assignments(hook: Callable[..., Any], assigned: Assigned, site: str) -> Iter
             if not is_known or name in assigned.updated or not _is_plain(content):
                 raise _refused(site, f"the attribute {name!r}")
             yield Assignment(holder, name, copy.copy(content) if is_state(content) else content)
+
+
+def check_handle(handle: Any, assigned: Assigned, site: str) -> None:
+    """Refuse a hook on a parameter if the function looks at the handle, which tracing does once.
+
+    Eager mode finds the handle of the call before, and removes that hook or registers no other.
+    """
+    if handle is None:
+        return
+    for reference, read in assigned.read:
+        attributes = getattr(reference(), "__dict__", {})
+        for name in read & attributes.keys():
+            if attributes[name] is handle:
+                raise UnsupportedHookError(
+                    f"hook registered at {site}: the handle of a hook on a parameter must not be "
+                    f"read where it is registered, but the function reads the attribute {name!r}, "
+                    "and tracing does so once; register the hook outside of the function"
+                )
 
 
 def _is_plain(content: Any) -> bool:

@@ -15,7 +15,7 @@ from typing import Any
 import paddle
 
 from . import branches, callbacks, captures, registration
-from .assigning import Assignment
+from .assigning import Assignment, check_handle
 from .errors import UnsupportedHookError
 from .flow import Flow, Run
 from .registration import Registration, Registry
@@ -26,6 +26,7 @@ from .surfaces import (
     RunnableProgram,
     Value,
     ValueDict,
+    ValueSet,
     append_shadow_outputs,
 )
 
@@ -103,7 +104,7 @@ def _make_plan(layer: PartialProgramLayer) -> Plan:
     plan = Plan([], [], [], [])
     if registry is None:
         return plan
-    pickers = _pickers(layer)
+    pickers, inputs = _pickers(layer), ValueSet(layer._inputs.var_list)
     block = layer._origin_main_program.global_block()
     flow = Flow(block, layer._outputs.var_list)
     registry.entries = [entry for entry in registry.entries if not entry.removed]
@@ -125,6 +126,8 @@ def _make_plan(layer: PartialProgramLayer) -> Plan:
             if uses_run or entry.kept_handle() or entry.partial is not None:
                 plan.per_run.append(entry)
             continue
+        if not (isinstance(entry.target, Value) and entry.target in inputs):
+            check_handle(entry.kept_handle(), entry.assigned, entry.site)
         found = placed.values()
         for value in found:
             branches.check_visible(value, block, entry.site)

@@ -44,17 +44,19 @@ def _rebound(code: types.CodeType) -> set[str]:
 
 @dataclass(frozen=True)
 class Stores:
-    """The globals and attributes that a function's own code assigns.
+    """The globals and attributes that a function's own code assigns, and attributes that it reads.
 
     Attributes:
         globals: names of globals.
         attributes: the variable that holds the object, None where it is no variable; and the name.
         updated: the attributes that may get another value in each run, or none.
+        read: the names of attributes; strings too, which `getattr` may be called with.
     """
 
     globals: frozenset[str]
     attributes: frozenset[tuple[str | None, str]]
     updated: frozenset[str]
+    read: frozenset[str]
 
 
 _STORES: weakref.WeakKeyDictionary[types.FunctionType, Stores] = weakref.WeakKeyDictionary()
@@ -70,6 +72,12 @@ def stores_of(function: types.FunctionType) -> Stores:
             frozenset(found.argval for found in code if found.opname == "STORE_GLOBAL"),
             frozenset((_variable(code[n - 1]), code[n].argval) for n in again),
             frozenset(code[n].argval for n in again if _is_update(code, n)),
+            frozenset(
+                found.argval
+                for found in code
+                if found.opname in ("LOAD_ATTR", "LOAD_METHOD")
+                or (found.opname == "LOAD_CONST" and isinstance(found.argval, str))
+            ),
         )
     return _STORES[function]
 

@@ -477,3 +477,37 @@ def test_input_that_only_another_result_uses(outside: bool, right: list[str]) ->
     (first + y * y if outside else first).backward()
 
     assert right == sorted(calls)
+
+
+class Once(Scaled):
+    """Registers its hook in the first forward only."""
+
+    handle: Any = None
+
+    def forward(self, x: paddle.Tensor) -> paddle.Tensor:
+        """Look whether there is a handle."""
+        if self.handle is None:
+            self.handle = self.weight.register_hook(self.hook)
+        return x * self.weight
+
+
+class Renewed(Scaled):
+    """Removes the hook of the forward before."""
+
+    def forward(self, x: paddle.Tensor) -> paddle.Tensor:
+        """Look for a handle by its name."""
+        if getattr(self, "handle", None) is not None:
+            self.handle.remove()
+        self.handle = self.weight.register_hook(self.hook)
+        return x * self.weight
+
+
+@pytest.mark.parametrize("kind", [Once, Renewed])
+def test_handle_that_decides_about_a_hook_on_a_parameter(kind: type[Scaled]) -> None:
+    """A hook on a parameter is refused where `forward` looks at its handle: tracing looks once."""
+    static = converted(kind(square))
+    for _ in range(2):
+        with pytest.raises(UnsupportedHookError) as caught:
+            static(leaf([1.0]))
+        assert "but the function reads the attribute 'handle'" in str(caught.value)
+        assert "register the hook outside of the function" in str(caught.value)
