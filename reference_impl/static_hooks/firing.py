@@ -55,7 +55,8 @@ class Walk:
         self.copy_map = arguments["control_flow_value_to_copyvalue_map"]
         self.token: Value | None = outer.token if outer else None
         self.ordered = False
-        self.outputs = list(self.state.value_to_valuegrad.keys())
+        given = self.state.value_to_valuegrad.items()
+        self.outputs = [value for value, shares in given if not _is_zeros(shares[0][0])]
         # A value that the builder reached without a gradient gets zeros: not for hooks.
         self.reached: set[Registration] = set()
         self.hooked = ValueDict(default_factory=list)
@@ -82,8 +83,8 @@ class Walk:
         here = [(e, value) for value in results for e in self.hooked.get(value, [])]
         self.reached.update(entry for entry, _ in here)
         if op.name() in _CONTROL_FLOW:
-            here = [(entry, value) for entry, value in here if not self._lacks_gradient(value)]
-        if here and any(self._has_gradient(value) for value in results):
+            here = [(entry, value) for entry, value in here if self._is_reached(op, value)]
+        if here and any(self._is_reached(op, value) for value in results):
             here.sort(key=lambda pair: self.registry.entries.index(pair[0]))
             for entry, value in here:
                 self._fill(op, value)
@@ -104,11 +105,13 @@ class Walk:
         shares = self.state.value_to_valuegrad.get(self._key(value), [])
         return any(share[0] is not None and not is_fake_value(share[0]) for share in shares)
 
-    def _lacks_gradient(self, value: Value) -> bool:
-        """Tell whether no gradient arrived, be it that the builder filled in zeros beforehand."""
-        shares = self.state.value_to_valuegrad.get(self._key(value), [])
-        filled = len(shares) == 1 and _is_zeros(shares[0][0])
-        return filled or not self._has_gradient(value)
+    def _is_reached(self, op: Operation, value: Value) -> bool:
+        """Tell whether a gradient arrived; the zeros for a variable of an `if` are none."""
+        key = self._key(value)
+        shares = self.state.value_to_valuegrad.get(key, [])
+        is_variable = op.name() in _CONTROL_FLOW or not key.is_same(value)
+        filled = is_variable and len(shares) == 1 and _is_zeros(shares[0][0])
+        return not filled and self._has_gradient(value)
 
     def _fill(self, op: Operation, value: Value) -> None:
         """Give a result that nobody used zeros, as eager mode does when a sibling was used."""

@@ -32,7 +32,9 @@ def eager_order(operations: Sequence[Operation], outputs: Iterable[Value] = ()) 
     known = set(operations)
     producers = {op: _producers(op, known) for op in known}
     waiting = Counter(source for sources in producers.values() for source in sources)
-    starts = dict.fromkeys([*(value.get_defining_op() for value in outputs), *operations])
+    # An operation with several of the outputs waits for the last of them.
+    last = dict.fromkeys(reversed([value.get_defining_op() for value in outputs]))
+    starts = dict.fromkeys([*reversed(last), *operations])
     queue: deque[Operation] = deque()
     order: list[Operation] = []
 

@@ -242,3 +242,43 @@ def test_reshaping_to_the_same_shape_hands_the_tensor_through(shape):
     assert () == report.differences
     factor = 25.0 if shape == [1, 3] else 2.0 + 9.0
     assert [[2 * factor, 4 * factor, 6 * factor]] == report.sot.gradients["x0"].tolist()
+
+
+@pytest.mark.filterwarnings("ignore:Find variable")  # Paddle's advice against `log.append`
+def test_hook_in_a_branch_on_what_nobody_uses_is_not_called():
+    """The zeros that a variable of an `if` gets from the builder do not reach hooks inside it."""
+
+    def branching(x, log):
+        z = x * 2
+        if x.mean() > 0.25:
+            x = x * 3
+            x.register_hook(lambda g: g - 1)
+            x.register_hook(lambda g: log.append(g.tolist()))
+        else:
+            z = x * x
+        return z * z
+
+    report = compare(branching, [0.5], rounds=2)
+    assert () == report.differences
+    assert [] == report.static.log
+
+
+def test_operation_waits_for_the_last_of_its_outputs():
+    """Backward starts at the outputs in turn; a split is reached when its last part has been."""
+    log = []
+
+    def splitting(x):
+        y = paddle.tanh(x)
+        y.register_hook(lambda g: log.append("y"))
+        a, b, c = paddle.split(x, 3)
+        a.register_hook(lambda g: log.append("a"))
+        return c, y, b
+
+    def called(function):
+        log.clear()
+        x = paddle.to_tensor([1.0, 2.0, 3.0], stop_gradient=False)
+        paddle.add_n([part.sum() for part in function(x)]).backward()
+        return list(log)
+
+    assert ["y", "a"] == called(splitting)
+    assert ["y", "a"] == called(paddle.jit.to_static(splitting, full_graph=True))
