@@ -30,7 +30,7 @@ class Ratio:
     pairs: int
 
 
-def ratio(numerator: Step, denominator: Step, pairs: int = 200, steps: int = 10) -> Ratio:
+def ratio(numerator: Step, denominator: Step, pairs: int = 600, steps: int = 10) -> Ratio:
     """Time `numerator` against `denominator`, in short runs that alternate.
 
     What disturbs the machine for longer than a pair disturbs both alike, and what disturbs a few
