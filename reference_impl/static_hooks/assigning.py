@@ -8,12 +8,10 @@ tracing assigned. Where that could be something else than in eager mode, the hoo
 from __future__ import annotations
 
 import copy
-import weakref
+import gc
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
-
-from paddle.nn import Layer
 
 from . import captures, source
 from .codes import stores_of
@@ -30,13 +28,13 @@ class Assigned:
         attributes: the identity of an object's attributes, None where the object is not known; and
             the attribute's name.
         updated: the attributes that may get another value in each run, or none.
-        read: the layers, and the attributes that are read.
+        read: the names of the attributes that they read.
     """
 
     globals: set[str] = field(default_factory=set)
     attributes: set[tuple[int | None, str]] = field(default_factory=set)
     updated: set[str] = field(default_factory=set)
-    read: list[tuple[weakref.ref[Layer], frozenset[str]]] = field(default_factory=list)
+    read: set[str] = field(default_factory=set)
 
 
 def assigned_in_trace() -> Assigned:
@@ -46,8 +44,7 @@ def assigned_in_trace() -> Assigned:
         stores = stores_of(function)
         assigned.globals.update(stores.globals)
         assigned.updated.update(stores.updated)
-        layers = [found for found in frame.f_locals.values() if isinstance(found, Layer)]
-        assigned.read.extend((weakref.ref(layer), stores.read) for layer in layers)
+        assigned.read.update(stores.read)
         for variable, name in stores.attributes:
             owner = frame.f_locals.get(variable) if variable else None
             attributes = getattr(owner, "__dict__", None)
@@ -105,9 +102,9 @@ def check_handle(handle: Any, assigned: Assigned, site: str) -> None:
     """
     if handle is None:
         return
-    for reference, read in assigned.read:
-        attributes = getattr(reference(), "__dict__", {})
-        for name in read & attributes.keys():
+    for holder in gc.get_referrers(handle):
+        attributes = holder if isinstance(holder, dict) else getattr(holder, "__dict__", {})
+        for name in assigned.read & attributes.keys():
             if attributes[name] is handle:
                 raise UnsupportedHookError(
                     f"hook registered at {site}: the handle of a hook on a parameter must not be "
